@@ -55,6 +55,7 @@ static void hold_unreadable(struct engine *e, struct job *job)
     char why[JOB_REASON_MAX];
     TEXT_SET(why, job->wait.reason);
     job->entered_ms = now_of(e).mono_ms;
+    job->queue.wake_ms = job->entered_ms + FLEET_SLOT_KEPT_MS;
     step_wait(job, PENDING_INTERNAL_ERROR, now_of(e), "its rows in the store cannot be read: %s",
               why);
     fleet_settle_job(e->fleet, job);
@@ -505,7 +506,7 @@ int64_t engine_step(struct engine *e)
         else
             turn_without_commit(e, &err);
     }
-    if (idle)
+    if (idle && atomic_load(&e->store_ok)) /* a commit of this very turn may hang by now */
         retain(e);
     atomic_fetch_add(&e->turns, 1);
     if (!e->commit_hangs)

@@ -167,6 +167,8 @@ static void put_intent(struct store *store, const struct effect *effect)
         .hv_code = effect->of.intent.err.hv_code,
         .hv_domain = effect->of.intent.err.hv_domain,
         .text = effect->of.intent.err.text,
+        .times = effect->of.intent.times,
+        .first_ms = effect->of.intent.first_ms,
     };
     store->ops->put_intent(store, &row);
 }

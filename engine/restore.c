@@ -96,8 +96,12 @@ static bool add_step(void *ctx, const struct store_transition *row)
 static void restore_order(const struct store_intent *row, enum intent_kind kind,
                           struct job_order *out_order)
 {
-    *out_order = (struct job_order){
-        .epoch = row->epoch, .seq = row->seq, .asked_ms = row->asked_ms, .kind = kind};
+    *out_order = (struct job_order){.epoch = row->epoch,
+                                    .seq = row->seq,
+                                    .asked_ms = row->asked_ms,
+                                    .first_ms = row->first_ms,
+                                    .times = (unsigned)row->times,
+                                    .kind = kind};
     TEXT_SET(out_order->node, row->node);
     TEXT_SET(out_order->argument, row->argument);
 }
@@ -327,11 +331,19 @@ static bool add_any_intent(void *ctx, const struct store_intent *row)
     return true;
 }
 
+/* A number of a row that may be damaged; 0: it cannot be that. */
+static uint64_t plausible(int64_t number, int64_t most)
+{
+    return number > 0 && number <= most ? (uint64_t)number : 0;
+}
+
 /* Holds the guest, so that nothing is done with it, until an operator says where it is. What is
  * certain is taken over: whether it was handed off, and the numbers that the next rows go on from.
  */
 static struct job *stand_in(struct loading *loading, const struct store_job *row)
 {
+    enum { RESERVED_VCPUS_MAX = 1 << 16 };
+    const int64_t RESERVED_KIB_MAX = INT64_C(1) << 36; /* 64 TiB */
     OWNED(job) job = job_new(loading->err);
     if (job == NULL)
         return NULL;
@@ -348,6 +360,13 @@ static struct job *stand_in(struct loading *loading, const struct store_job *row
     job->resolution.guest_at = GUEST_AT_UNKNOWN;
     bool handed_off = row->epoch > 0 && row->source[0] != '\0' && row->target[0] != '\0';
     job->phase = handed_off ? PHASE_RUNNING : PHASE_PENDING;
+    if (handed_off) { /* the guest may be there: its reservation stays too */
+        job->placement.launcher = LAUNCHER_READY;
+        job->placement.reserved_memory_kib =
+            plausible(row->placement.reserved_memory_kib, RESERVED_KIB_MAX);
+        job->placement.reserved_vcpus =
+            plausible(row->placement.reserved_vcpus, RESERVED_VCPUS_MAX);
+    }
     loading->job = job;
     struct store *store = loading->store;
     return store->ops->each_transition(store, job->uid, add_any_step, loading, loading->err) &&

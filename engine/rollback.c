@@ -5,8 +5,8 @@
  * orders are removed from the turn, and the job itself is read again from the store, as of the
  * last commit (as a restart would). It is frozen then: it keeps its guest and its reservation,
  * takes no input, and gets no order, until `ferry recover` (adopts it as after a restart) or
- * `ferry resolve`, or until a restart. Other jobs of the same turn are not affected: each has
- * its own records and orders. */
+ * `ferry resolve`, or until a restart; after a minute others may have its slots. Other jobs of
+ * the same turn are not affected: each has its own records and orders. */
 #include <string.h>
 
 #include "base/log.h"
@@ -54,6 +54,7 @@ static void add_frozen(struct engine *e, struct job *take_job, const char *why, 
     if (job->frozen) {
         if (job->placement.launcher != LAUNCHER_NONE && job->target[0] != '\0')
             ledger_restore(e->fleet, job);
+        job->queue.wake_ms = now.mono_ms + FLEET_SLOT_KEPT_MS;
         step_wait(job, PENDING_INTERNAL_ERROR, now, "internal error: %s", why);
         fleet_settle_job(e->fleet, job);
     }
@@ -73,10 +74,15 @@ static void roll_back(struct engine *e, struct job *broken, struct moment now)
         FIELD_TEXT(GUEST, broken->guest_name), FIELD_TEXT(TEXT, why));
     drop_effects(e, broken->uid);
     refuse_answers(e, broken);
-    if (!persist_read_job(e->parts.store, e->fleet, broken->uid, &stored, &err)) {
+    bool unsure = e->commit_hangs; /* what is stored of it depends on that commit */
+    if (unsure)
+        (void)err_set(&err, ERR_TIMEOUT, "a commit has not returned");
+    if (unsure || !persist_read_job(e->parts.store, e->fleet, broken->uid, &stored, &err)) {
         /* It stays in memory, frozen: its guest must not look free, and its row is not written. */
         LOG(ERROR, "job_not_read", FIELD_TEXT(MIGRATION, broken->name),
             FIELD_TEXT(ERROR, err.text));
+        broken->queue.wake_ms = now.mono_ms + FLEET_SLOT_KEPT_MS;
+        fleet_settle_job(e->fleet, broken);
         incidents_internal(e->fleet, broken, now.wall_ms);
         return;
     }

@@ -22,11 +22,12 @@ struct store_intent {
     const char *job_uid;
     int64_t epoch, seq;
     const char *action, *node, *argument;
-    const char *status; /* open | done | lost */
-    int64_t asked_ms, done_ms;
-    const char *err; /* err.def name of the result */
+    const char *status;        /* open | done | lost */
+    int64_t asked_ms, done_ms; /* of the last time it was given */
+    const char *err;           /* err.def name of the result */
     int64_t hv_code, hv_domain;
     const char *text;
+    int64_t times, first_ms; /* a repeated order is one row; when it was given first */
 };
 /* An observation of the guest on one host. unreachable is never stored as absent. */
 struct store_observation {

@@ -42,7 +42,7 @@ static const struct column intent_columns[] = {
     {TEXT(store_intent, action)},  {TEXT(store_intent, node)},    {TEXT(store_intent, argument)},
     {TEXT(store_intent, status)},  {INT(store_intent, asked_ms)}, {INT(store_intent, done_ms)},
     {TEXT(store_intent, err)},     {INT(store_intent, hv_code)},  {INT(store_intent, hv_domain)},
-    {TEXT(store_intent, text)},
+    {TEXT(store_intent, text)},    {INT(store_intent, times)},    {INT(store_intent, first_ms)},
 };
 static const struct column observation_columns[] = {
     {TEXT(store_observation, job_uid)}, {TEXT(store_observation, node)},

@@ -192,17 +192,20 @@ static void add_intents(struct postmortem *pm)
         const struct store_intent *row = &a->intents.rows[i];
         enum pm_side side = side_of(a, row->node);
         bool worked = strcmp(row->err, "none") == 0;
-        char spent[PM_NUMBER_MAX];
-        fill_line(add(pm, row->asked_ms, PM_ASKED, side), row->action, "%s%s%s", row->node,
-                  row->argument[0] != '\0' ? ": " : "", row->argument);
+        char spent[PM_NUMBER_MAX], times[40] = "";
+        if (row->times > 1)
+            (void)snprintf(times, sizeof times, " (%lld times)", (long long)row->times);
+        fill_line(add(pm, row->first_ms > 0 ? row->first_ms : row->asked_ms, PM_ASKED, side),
+                  row->action, "%s%s%s", row->node, row->argument[0] != '\0' ? ": " : "",
+                  row->argument);
         if (row->done_ms <= 0)
             continue;
         pm_duration(row->done_ms - row->asked_ms, spent);
         struct pm_line *line = add(pm, row->done_ms, PM_ANSWERED, side);
         if (worked)
-            fill_line(line, row->action, "done, after %s", spent);
+            fill_line(line, row->action, "done, after %s%s", spent, times);
         else
-            fill_line(line, row->action, "%s after %s: %s", row->err, spent, row->text);
+            fill_line(line, row->action, "%s after %s%s: %s", row->err, spent, times, row->text);
         mark_bad(line, !worked);
     }
 }

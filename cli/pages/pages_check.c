@@ -18,6 +18,7 @@ static void add_answer(struct json_object *status, bool now, struct buf *out)
 {
     char text[PAGE_TEXT_MAX];
     const char *best = view_text(status, "best"), *active = view_text(status, "activeMigration");
+    const char *refusal = view_text(status, "refusal");
     struct json_object *wait = view_element(status, "wouldWaitFor", 0);
     if (now)
         (void)snprintf(text, sizeof text, "yes, to %.60s", best);
@@ -25,6 +26,8 @@ static void add_answer(struct json_object *status, bool now, struct buf *out)
         (void)snprintf(text, sizeof text, "not now: migration %.253s is active", active);
     else if (!view_bool(status, "migratable"))
         (void)snprintf(text, sizeof text, "no; see the reasons below");
+    else if (*refusal != '\0')
+        (void)snprintf(text, sizeof text, "no, it is refused: %.300s", refusal);
     else if (*best == '\0')
         (void)snprintf(text, sizeof text, "%s; see the nodes below",
                        all_for_ever(status) ? "no: every node rejects it permanently"
@@ -207,7 +210,7 @@ bool page_check(struct json_object *status, const struct page_style *style, stru
 {
     bool now = view_bool(status, "migratable") && *view_text(status, "best") != '\0' &&
                *view_text(status, "activeMigration") == '\0' &&
-               view_count(status, "wouldWaitFor") == 0;
+               *view_text(status, "refusal") == '\0' && view_count(status, "wouldWaitFor") == 0;
     add_guest(status, out);
     add_answer(status, now, out);
     page_fact(out, "Eviction", view_text(status, "evictionStrategy"));

@@ -160,22 +160,22 @@ static void list_other_nodes(const struct fleet *f, const char *source, char *ou
     }
 }
 
-static bool check_target(struct fleet *f, const struct migration_request *request,
-                         const struct guest *guest, struct err *err)
+static bool check_target(struct fleet *f, const char *target, const struct guest *guest,
+                         struct err *err)
 {
     const char *source = guest->owner->node->name;
     if (HASH_COUNT(f->nodes) < 2)
         return err_set(err, ERR_REFUSED,
                        "node %s is the only node; there is no target to migrate to", source);
-    if (request->target[0] == '\0')
+    if (target[0] == '\0')
         return true;
-    if (fleet_node(f, request->target) == NULL) {
+    if (fleet_node(f, target) == NULL) {
         char others[256];
         list_other_nodes(f, source, others, sizeof others);
         return err_set(err, ERR_UNPROCESSABLE, "target node \"%s\" is not configured; valid: %s",
-                       request->target, others);
+                       target, others);
     }
-    if (strcmp(request->target, source) == 0)
+    if (strcmp(target, source) == 0)
         return err_set(err, ERR_REFUSED, "the guest is already on node %s", source);
     return true;
 }
@@ -249,6 +249,18 @@ static void begin(struct fleet *f, struct job *job, const struct guest *guest, s
     job->changed = true;
 }
 
+bool admission_allows(struct fleet *f, const struct guest *guest, const char *target,
+                      bool automatic, struct err *err)
+{
+    struct backoff backoff;
+    backoff_of(fleet_newest_finished(f, guest->uuid), &backoff);
+    if (automatic && backoff.exhausted)
+        return err_set(err, ERR_REFUSED, "%u automatic migrations of %s/%s failed in a row",
+                       backoff.failures, guest->ns, guest->name);
+    return has_room(f, err) && check_free(f, guest, NULL, err) &&
+           check_target(f, target, guest, err);
+}
+
 struct job *admission_admit(struct fleet *f, const struct migration_request *request,
                             struct moment now, struct err *err)
 {
@@ -258,8 +270,9 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
     OWNED(job) job = job_new(err);
     if (job == NULL || !has_room(f, err) || !check_request(request, job, err) ||
         (volumes != NULL && !volumes_parse(request->volumes_json, false, &requested, err)) ||
-        !check_guest(f, request, volumes, &guest, err) || !check_target(f, request, guest, err) ||
-        !choose_name(f, request, job, err) || !copy_texts(request, volumes, job, err))
+        !check_guest(f, request, volumes, &guest, err) ||
+        !check_target(f, request->target, guest, err) || !choose_name(f, request, job, err) ||
+        !copy_texts(request, volumes, job, err))
         return NULL;
     begin(f, job, guest, now);
     TEXT_SET(job->request.wanted, request->target);
@@ -285,14 +298,7 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest,
                                 struct automatic_request request, struct moment now,
                                 struct effects *fx, struct err *err)
 {
-    struct backoff backoff;
-    backoff_of(fleet_newest_finished(f, guest->uuid), &backoff);
-    if (backoff.exhausted) {
-        err_set(err, ERR_REFUSED, "%u automatic migrations of %s/%s failed in a row",
-                backoff.failures, guest->ns, guest->name);
-        return NULL;
-    }
-    if (!has_room(f, err) || !check_free(f, guest, NULL, err))
+    if (!admission_allows(f, guest, "", true, err))
         return NULL;
     OWNED(job) job = job_new(err);
     if (job == NULL)

@@ -7,6 +7,11 @@
 #include "engine/model/objects/request.h"
 #include "engine/model/turn/effects.h"
 
+/* Would a migration of this guest be admitted now, by a user to that target ("": any), or as one
+ * of Ferry's own? Asked before one is promised: by an eviction, a drain's plan and `ferry check`,
+ * and by admission itself. False with the refusal. */
+bool admission_allows(struct fleet *f, const struct guest *guest, const char *target,
+                      bool automatic, struct err *err);
 /* NULL with err set, or a Pending job that is not yet in the fleet; the caller owns it. */
 struct job *admission_admit(struct fleet *f, const struct migration_request *request,
                             struct moment now, struct err *err);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "engine/control/admission.h"
 #include "engine/control/eviction.h"
 #include "engine/control/placement_scan.h"
 #include "engine/control/policy_choose.h"
@@ -59,6 +60,10 @@ static void add_state(const struct asked *a, struct json_object *root)
     const struct job *active = fleet_active_job(a->f, a->guest->uuid);
     json_add_text(root, "evictionStrategy", strategy_name(strategy));
     json_add_text(root, "activeMigration", active != NULL ? active->name : NULL);
+    struct err refusal = {0};
+    if (active == NULL)
+        (void)admission_allows(a->f, a->guest, a->placement.wanted, false, &refusal);
+    json_add_text(root, "refusal", refusal.code != ERR_NONE ? refusal.text : NULL);
 }
 
 static void describe_match(const struct asked *a, const struct object *candidate,

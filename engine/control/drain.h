@@ -37,6 +37,8 @@ bool drain_begin(struct fleet *f, struct object *object, struct moment now, stru
 /* Updates plan, jobs and status after a change (a job ended, a guest came, left or changed its
  * condition) or a timeout. Cheap without a change. */
 void drain_advance(struct fleet *f, struct object *object, struct moment now, struct effects *fx);
+/* Of a drain whose deadline passed only the status changes: guests that were moving arrive. */
+void drain_follow(struct fleet *f, struct object *object, struct moment now, struct effects *fx);
 /* The drain was deleted or its node uncordoned. */
 void drain_cancel(struct fleet *f, struct object *object, const char *who, struct moment now,
                   struct effects *fx);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/admission.h"
 #include "engine/control/drain.h"
 #include "engine/control/eviction.h"
 #include "engine/control/objects.h"
@@ -129,6 +130,12 @@ bool objects_evict(struct fleet *f, const struct eviction_request *request, stru
         .shutdown_allowed = request->allow_shutdown,
     };
     enum eviction answer = eviction_answer(&c);
+    bool moves = strategy_moves(c.strategy) != MOVES_NO; /* External: by somebody else */
+    if (answer == EVICTION_MARKED && moves && fleet_active_job(f, guest->uuid) == NULL &&
+        !admission_allows(f, guest, "", true, err)) {
+        err->code = ERR_LIMIT; /* 429, as all other denials; nothing is marked */
+        return err_wrap(err, "VMI \"%s/%s\" cannot be evacuated", guest->ns, guest->name);
+    }
     act(f, guest, request, answer, now, fx);
     if (eviction_is_allowed(answer))
         return true;

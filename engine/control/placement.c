@@ -125,7 +125,7 @@ static bool admits_arrival(struct placement_scan *scan, const struct node *node,
     const struct job *job = scan->p->job;
     if (limit == 0 || inbound < limit)
         return true;
-    if (job != NULL && phase_is_busy(job->phase) && strcmp(job->target, node->name) == 0)
+    if (job != NULL && job->queue.holds_slot && strcmp(job->target, node->name) == 0)
         inbound--; /* this job is one of them */
     return inbound < limit || no(detail, "%u migrations arrive, limit %u", inbound, limit);
 }
@@ -177,6 +177,14 @@ static bool has_not_failed(struct placement_scan *scan, const struct node *node,
     for (size_t i = 0; i < scan->p->n_failed; i++)
         if (strcmp(scan->p->failed[i], node->name) == 0)
             return no(detail, "preparation failed a moment ago");
+    return true;
+}
+
+static bool is_not_avoided(struct placement_scan *scan, const struct node *node, char *detail)
+{
+    for (size_t i = 0; i < scan->p->n_avoided; i++)
+        if (strcmp(scan->p->avoided[i], node->name) == 0)
+            return no(detail, "the last migration to it failed before data moved");
     return true;
 }
 
@@ -319,9 +327,21 @@ static bool uuid_is_free(struct placement_scan *scan, const struct node *node, c
     while (domain != NULL && domain->node != node)
         domain = domain->next_of;
     if (domain == NULL || !domain_is_up(domain))
-        return true;
+        return true; /* the next row checks one that is not */
     return no(detail, "UUID %s is on the node, %s", domain->guest->uuid,
               hv_state_name(domain->state));
+}
+
+/* Left by a migration or a start that libvirt did not clean up. */
+static bool has_no_stale_domain(struct placement_scan *scan, const struct node *node, char *detail)
+{
+    const struct domain *domain = scan->p->guest->domains;
+    while (domain != NULL && domain->node != node)
+        domain = domain->next_of;
+    if (domain == NULL || domain->persistent || domain_is_up(domain))
+        return true;
+    return no(detail, "%s is left there, %s and without a definition: restart libvirtd there",
+              domain->guest->uuid, hv_state_name(domain->state));
 }
 
 static bool has_networks(struct placement_scan *scan, const struct node *node, char *detail)
@@ -444,6 +464,7 @@ static const struct {
     [REJECT_MACHINE] = {SCAN_COSTLY, has_machine},
     [REJECT_NAME_TAKEN] = {SCAN_COSTLY, name_is_free},
     [REJECT_UUID_TAKEN] = {SCAN_COSTLY, uuid_is_free},
+    [REJECT_STALE_DOMAIN] = {SCAN_COSTLY, has_no_stale_domain},
     [REJECT_NETWORK] = {SCAN_COSTLY, has_networks},
     [REJECT_VOLUME] = {SCAN_COSTLY, has_pools},
     [REJECT_INBOUND] = {SCAN_CHEAP, admits_arrival},
@@ -457,6 +478,7 @@ static const struct {
     [REJECT_CPU] = {SCAN_COSTLY, has_cpu},
     [REJECT_VOLUME_SIZE] = {SCAN_CHEAP, has_big_volumes},
     [REJECT_PREPARATION] = {SCAN_CHEAP, has_not_failed},
+    [REJECT_REFUSED_BEFORE] = {SCAN_CHEAP, is_not_avoided},
 };
 
 void placement_scan_begin(struct placement_scan *scan, const struct fleet *f,

@@ -6,6 +6,8 @@
 #include "engine/model/fleet/fleet.h"
 #include "engine/model/fleet/rejection.h"
 
+enum { PLACEMENT_AVOIDED_MAX = 8 };
+
 /* The input of scheduling for one guest; made once per job and scan. */
 struct placement {
     const struct guest *guest;
@@ -20,6 +22,9 @@ struct placement {
     /* nodes whose preparation failed a moment ago */
     const char (*failed)[HV_HOST_MAX];
     size_t n_failed;
+    /* targets of the guest's last migrations, which failed before data moved: the last choice */
+    const char *avoided[PLACEMENT_AVOIDED_MAX];
+    size_t n_avoided;
 };
 /* Fills everything above for a job whose guest has an owner. job NULL: as for a new request. */
 void placement_of(const struct fleet *f, const struct guest *guest, const struct job *job,

@@ -107,12 +107,10 @@ static struct node *search(struct placement_scan *scan)
     return best_of(scan, &batch);
 }
 
-struct node *placement_choose(const struct fleet *f, const struct placement *p,
-                              struct rejections *out)
+static struct node *choose(const struct fleet *f, const struct placement *p)
 {
     struct placement_scan scan;
     struct node *node = NULL;
-    size_t fits;
     const char *only = only_name(p);
     placement_scan_begin(&scan, f, p);
     if (only == NULL) {
@@ -122,8 +120,21 @@ struct node *placement_choose(const struct fleet *f, const struct placement *p,
         if (node != NULL && scan_node(&scan, node, SCAN_ALL, NULL) != REJECT_NONE)
             node = NULL;
     }
+    return node;
+}
+
+struct node *placement_choose(const struct fleet *f, const struct placement *p,
+                              struct rejections *out)
+{
+    struct node *node = choose(f, p);
+    struct placement any = *p;
+    size_t fits;
+    if (node == NULL && p->n_avoided > 0) { /* one that failed is better than none */
+        any.n_avoided = 0;
+        node = choose(f, &any);
+    }
     if (node == NULL && out != NULL)
-        placement_explain(f, p, out, &fits);
+        placement_explain(f, &any, out, &fits);
     return node;
 }
 

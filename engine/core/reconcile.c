@@ -400,6 +400,7 @@ static void unfreeze(struct fleet *f, struct job *job, const char *who, struct m
 {
     const struct incident *incident = incidents_find(&f->incidents, job->ns, job->name);
     job->frozen = false;
+    fleet_take_slot(f, job);
     step_wait_over(job, now);
     if (incident != NULL && incident->kind == INCIDENT_INTERNAL)
         (void)incidents_close(&f->incidents, job->uid, INCIDENT_END_RESOLVED, who, now.wall_ms);
@@ -451,6 +452,11 @@ static void tick_jobs(struct fleet *f, struct moment now, struct effects *fx)
 {
     struct job *job;
     while ((job = heap_top(&f->timers)) != NULL && job->queue.wake_ms <= now.mono_ms) {
+        if (job->frozen) { /* nothing is decided for it, but others go on */
+            (void)fleet_release_slot(f, job);
+            fleet_settle_job(f, job);
+            continue;
+        }
         if (phase_is_final(job->phase)) {
             observe_later(f, job, now, fx);
             fleet_settle_job(f, job);
@@ -472,7 +478,9 @@ static void tick_drains(struct fleet *f, struct moment now, struct effects *fx)
     struct object *object, *next;
     DL_FOREACH_SAFE(f->of_kind[OBJECT_DRAIN], object, next)
     {
-        if (!drain_is_final(object->drain->state) && (all || object->drain->next_ms <= now.mono_ms))
+        if (drain_is_final(object->drain->state) && all)
+            drain_follow(f, object, now, fx);
+        else if (all || object->drain->next_ms <= now.mono_ms)
             drain_advance(f, object, now, fx);
     }
     if (!all)

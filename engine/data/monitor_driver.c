@@ -11,7 +11,7 @@
 #include "engine/data/move.h"
 #include "engine/data/order.h"
 
-enum { RESUME_RETRY_MS = 1000, RESUME_TRIES_MAX = 30 };
+enum { RESUME_SEEN_MS = 1000, RESUME_TRIES_MAX = 8 }; /* about 30 s, as order.h spaces them */
 enum {
     TARGET_PROMPT_MS = 1000, /* a slower answer proves nothing about the present */
     TARGET_AGAIN_MS = 1000,  /* between two queries */
@@ -243,13 +243,15 @@ static void order(struct fleet *f, struct job *job, const struct monitor_decisio
     char argument[32] = "";
     if (d->action == MONITOR_SET_DOWNTIME)
         (void)snprintf(argument, sizeof argument, "%lld ms", (long long)d->downtime_ms);
-    s->ordered = *d;
-    job->stream.postcopy_ordered = job->stream.postcopy_ordered || d->action == MONITOR_POSTCOPY;
     const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
                                     .call = orders[d->action].call,
                                     .intent = orders[d->action].intent,
                                     .node = job->source,
                                     .argument = argument};
+    if (now.mono_ms < order_due_ms(job, ORDER_TUNE, &spec))
+        return; /* refused a moment ago; the monitor decides it again */
+    s->ordered = *d;
+    job->stream.postcopy_ordered = job->stream.postcopy_ordered || d->action == MONITOR_POSTCOPY;
     struct effect *effect = order_give(f, job, ORDER_TUNE, &spec, now, fx);
     effect->of.act.value = (uint64_t)d->downtime_ms;
 }
@@ -420,20 +422,27 @@ bool monitor_driver_must_resume(const struct job *job)
            job->monitor.resume_tries < RESUME_TRIES_MAX;
 }
 
-/* True: an order is open, or was given a moment ago. */
+static struct order_spec resume_spec(const struct job *job)
+{
+    return (struct order_spec){.effect = EFFECT_DO_TUNE,
+                               .call = HV_CALL_RESUME,
+                               .intent = INTENT_RESUME,
+                               .node = job->source};
+}
+
+/* True: an order is open, failed a moment ago, or is too recent for an observation to show it. */
 static bool is_resuming(const struct job *job, struct moment now)
 {
+    const struct order_spec spec = resume_spec(job);
     int64_t since_ms = now.wall_ms - job->orders[ORDER_RESUME].asked_ms;
-    return job->orders[ORDER_RESUME].id != 0 || (since_ms >= 0 && since_ms < RESUME_RETRY_MS);
+    return order_is_out(job, ORDER_RESUME) || (since_ms >= 0 && since_ms < RESUME_SEEN_MS) ||
+           now.mono_ms < order_due_ms(job, ORDER_RESUME, &spec);
 }
 
 static void order_resume(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
+    const struct order_spec spec = resume_spec(job);
     job->monitor.resume_tries++;
-    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
-                                    .call = HV_CALL_RESUME,
-                                    .intent = INTENT_RESUME,
-                                    .node = job->source};
     (void)order_give(f, job, ORDER_RESUME, &spec, now, fx);
 }
 

@@ -17,7 +17,7 @@
 #include "engine/data/userpause.h"
 #include "hypervisor/versions.h"
 
-enum { ABORT_RETRY_MS = 200, MONITOR_DRIVER_BLIND_MS = 1000 };
+enum { STOP_AGAIN_MS = 200, MONITOR_DRIVER_BLIND_MS = 1000 };
 
 /* Chooses a port for the target to listen on, where a broken post-copy can only be resumed by
  * connecting to it again (recovery.h): libvirt does not report the port it takes. It takes the
@@ -151,9 +151,11 @@ void move_ask_abort(struct job *job, const char *requester, enum abort_cause cau
     job->abort.accepted = false;
     job->abort.status = ABORT_ABORTING;
     job->abort.cause = cause;
-    job->abort.asked_ms = job->abort.next_ms = job->queue.wake_ms = now.mono_ms;
+    job->abort.asked_ms = job->queue.wake_ms = now.mono_ms;
     job->times.delete_asked_ms = now.wall_ms;
     TEXT_SET(job->abort.requester, requester);
+    if (strcmp(requester, "ferry") != 0)
+        order_hurry(job, ORDER_ABORT);
     TEXT_SET(job->abort.why, why);
     job->changed = true;
     effects_event(fx, job, now.wall_ms, false, "AbortRequested", "%s asked to stop: %s", requester,
@@ -170,9 +172,7 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
         job->changed = true;
         if (!order_is_out(job, ORDER_MIGRATE))
             resolve_begin(job, now);
-        return;
     }
-    job->abort.next_ms = now.mono_ms + ABORT_RETRY_MS;
 }
 
 static void fail_abort(struct job *job, const char *text, struct moment now, struct effects *fx)
@@ -182,6 +182,12 @@ static void fail_abort(struct job *job, const char *text, struct moment now, str
     job->abort.status = ABORT_FAILED;
     job->changed = true;
     effects_event(fx, job, now.wall_ms, true, "FailedAbortMigration", "%s", text);
+}
+
+static void wake_by(struct job *job, int64_t mono_ms)
+{
+    if (job->queue.wake_ms > mono_ms)
+        job->queue.wake_ms = mono_ms;
 }
 
 /* Orders the abort until the source accepts it, the call ends, or the guard time is over. */
@@ -196,24 +202,23 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
         fail_abort(job, "refused: in post-copy the guest already runs on the target", now, fx);
         return;
     }
+    bool runs_there =
+        ownership_side(&job->resolution.target_side.observation) == SIDE_OWNS && job->resolving;
+    if (!order_is_out(job, ORDER_MIGRATE) && runs_there) {
+        fail_abort(job, "refused: the guest already runs on the target", now, fx);
+        return;
+    }
     int64_t guard_ms = job->abort.asked_ms + f->config.abort_guard_ms;
     if (now.mono_ms >= guard_ms) {
         fail_abort(job, "no result in time; a late one still counts", now, fx);
         return;
     }
-    if (job->queue.wake_ms > guard_ms)
-        job->queue.wake_ms = guard_ms;
+    wake_by(job, guard_ms);
     if (job->orders[ORDER_ABORT].id != 0 || job->abort.accepted)
         return;
-    if (now.mono_ms < job->abort.next_ms) {
-        if (job->queue.wake_ms > job->abort.next_ms)
-            job->queue.wake_ms = job->abort.next_ms;
-        return;
-    }
     enum remedy_stop how = remedy_how_to_stop(job, now);
     if (how == REMEDY_STOP_NOT_YET) {
-        job->abort.next_ms = now.mono_ms + ABORT_RETRY_MS;
-        job->queue.wake_ms = job->abort.next_ms;
+        wake_by(job, now.mono_ms + STOP_AGAIN_MS);
         return;
     }
     bool yanks = how == REMEDY_STOP_YANK;
@@ -221,6 +226,11 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
                                     .call = yanks ? HV_CALL_YANK : HV_CALL_ABORT,
                                     .intent = yanks ? INTENT_YANK : INTENT_ABORT,
                                     .node = job->source};
+    int64_t due_ms = order_due_ms(job, ORDER_ABORT, &spec);
+    if (now.mono_ms < due_ms) {
+        wake_by(job, due_ms);
+        return;
+    }
     struct effect *call = order_give(f, job, ORDER_ABORT, &spec, now, fx);
     call->of.act.stops = yanks;
 }
@@ -284,6 +294,6 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     TEXT_SET(watch->of.act.node, job->source);
     TEXT_SET(watch->of.act.guest, job->guest_uuid);
     watch->of.act.next_seq = job->monitor.next_sample_seq;
-    job->abort.next_ms = job->abort.asked_ms = now.mono_ms;
+    job->abort.asked_ms = now.mono_ms;
     resolve_begin(job, now);
 }

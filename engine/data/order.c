@@ -7,6 +7,39 @@
 #include "base/own.h"
 #include "base/text.h"
 
+enum { AGAIN_FIRST_MS = 200, AGAIN_MAX_MS = 10000 };
+
+/* The order that failed last, given once more. */
+static bool is_repeated(const struct job *job, const struct job_order *order,
+                        const struct order_spec *spec)
+{
+    return order->failed && order->epoch == job->epoch && order->kind == spec->intent &&
+           strcmp(order->node, spec->node) == 0 &&
+           strcmp(order->argument, spec->argument != NULL ? spec->argument : "") == 0;
+}
+
+int64_t order_due_ms(const struct job *job, enum order which, const struct order_spec *spec)
+{
+    const struct job_order *order = &job->orders[which];
+    return is_repeated(job, order, spec) ? order->due_ms : 0;
+}
+
+void order_hurry(struct job *job, enum order which)
+{
+    job->orders[which].due_ms = 0;
+    job->orders[which].waits = 0;
+}
+
+/* An order failed: when may it be repeated? */
+static void back_off(struct job_order *order, struct moment now)
+{
+    int64_t wait_ms = AGAIN_FIRST_MS;
+    for (unsigned i = 0; i < order->waits && wait_ms < AGAIN_MAX_MS; i++)
+        wait_ms *= 2;
+    order->waits++;
+    order->due_ms = now.mono_ms + (wait_ms < AGAIN_MAX_MS ? wait_ms : AGAIN_MAX_MS);
+}
+
 static struct effect *record(const struct job *job, const struct job_order *order,
                              struct moment now, struct effects *fx)
 {
@@ -16,6 +49,8 @@ static struct effect *record(const struct job *job, const struct job_order *orde
     effect->of.intent.kind = order->kind;
     effect->of.intent.status = "open";
     effect->of.intent.asked_ms = order->asked_ms;
+    effect->of.intent.first_ms = order->first_ms;
+    effect->of.intent.times = order->times;
     TEXT_SET(effect->of.intent.node, order->node);
     TEXT_SET(effect->of.intent.argument, order->argument);
     return effect;
@@ -25,13 +60,21 @@ void order_open(struct fleet *f, struct job *job, enum order which, const struct
                 struct moment now, struct effects *fx)
 {
     struct job_order *order = &job->orders[which];
-    *order = (struct job_order){.id = ++f->next_call_id,
-                                .epoch = job->epoch,
-                                .seq = ++job->intent_seq,
-                                .asked_ms = now.wall_ms,
-                                .kind = spec->intent};
-    TEXT_SET(order->node, spec->node);
-    TEXT_SET(order->argument, spec->argument);
+    if (is_repeated(job, order, spec)) {
+        order->id = ++f->next_call_id;
+        order->times++;
+        order->asked_ms = now.wall_ms;
+    } else {
+        *order = (struct job_order){.id = ++f->next_call_id,
+                                    .epoch = job->epoch,
+                                    .seq = ++job->intent_seq,
+                                    .asked_ms = now.wall_ms,
+                                    .first_ms = now.wall_ms,
+                                    .times = 1,
+                                    .kind = spec->intent};
+        TEXT_SET(order->node, spec->node);
+        TEXT_SET(order->argument, spec->argument);
+    }
     (void)record(job, order, now, fx);
     job->changed = true;
 }
@@ -74,7 +117,8 @@ static struct effect *close_record(const struct job *job, const struct job_order
                                    const struct err *err, struct moment now, struct effects *fx)
 {
     struct effect *effect = record(job, order, now, fx);
-    effect->of.intent.status = err->code == ERR_UNREACHABLE ? "lost" : "done";
+    bool lost = err->code == ERR_UNREACHABLE || (order->lost && err->code != ERR_NONE);
+    effect->of.intent.status = lost ? "lost" : "done";
     effect->of.intent.done_ms = now.wall_ms;
     effect->of.intent.err = *err;
     return effect;
@@ -90,9 +134,16 @@ void order_answered(struct job *job, enum order which, const struct err *err, st
                     struct effects *fx)
 {
     struct job_order *order = &job->orders[which];
+    bool is_news = order->times <= 1 || err->code != order->err || err->hv_code != order->hv_code;
     order->id = 0;
     order_close(job, which, err, now, fx);
-    if (err->code != ERR_NONE && err->code != ERR_REFUSED) { /* REFUSED: by the shell */
+    order->failed = err->code != ERR_NONE;
+    if (order->failed)
+        back_off(order, now);
+    order->lost = order->lost || err->code == ERR_UNREACHABLE;
+    order->err = err->code;
+    order->hv_code = err->hv_code;
+    if (is_news && err->code != ERR_NONE && err->code != ERR_REFUSED) { /* REFUSED: by the shell */
         struct effect *effect = effects_add(fx, EFFECT_ERROR, job, now.wall_ms);
         TEXT_SET(effect->of.error.node, order->node);
         effect->of.error.call = intent_kind_name(order->kind);

@@ -13,6 +13,13 @@ struct order_spec {
     const char *node, *argument; /* the node that gets it; the argument may be NULL */
 };
 
+/* When may that order be given, by the monotonic clock? At once, unless the same one just failed:
+ * it is repeated after 0.2 s, then after twice as long each time, at most 10 s. One intent counts
+ * all of them. */
+int64_t order_due_ms(const struct job *job, enum order which, const struct order_spec *spec);
+/* An operator asks for it: the intervals begin anew. */
+void order_hurry(struct job *job, enum order which);
+
 /* Records the intent and orders the call. The caller fills the effect further. */
 struct effect *order_give(struct fleet *f, struct job *job, enum order which,
                           const struct order_spec *spec, struct moment now, struct effects *fx);

@@ -23,7 +23,6 @@ enum {
     FAST_FOR_MS = 10000,
     SETTLED_MS = 1000,     /* absence must be observed for this long */
     JOB_ANSWER_MS = 10000, /* limit for an answer about the source's job */
-    SLOT_MS = 60000,       /* how long an unproven outcome keeps its slot */
     LEFTOVER_MS = 10000,   /* how long a dead copy may remain on the target */
     CALLS_AGAIN_MAX = 2,
 };
@@ -168,7 +167,8 @@ static const char *text_of_wait(enum ownership_side source, enum ownership_side 
     if (source == SIDE_MOVING && target == SIDE_BLIND)
         return "The guest is paused on the source and the target is unreachable";
     if (source == SIDE_MOVING && target != SIDE_MOVING)
-        return "The target has the guest and the source has not released it";
+        return "The target has the guest and the source still has a paused copy: destroy that one, "
+               "or `ferry resolve --guest-on target`";
     if (target == SIDE_STUCK)
         return "The target has the guest, paused by a problem of the guest";
     if (source == SIDE_OWNS)
@@ -199,8 +199,9 @@ static void report(struct fleet *f, struct job *job, enum ownership ownership, s
         effects_event(fx, job, now.wall_ms, true, reports[ownership].reason, "%s",
                       job->wait.reason);
     job->resolution.reported = true;
-    if (now.mono_ms - job->resolution.ownership_since_ms >= SLOT_MS)
-        fleet_release_slot(f, job);
+    if (now.mono_ms - job->resolution.ownership_since_ms >= FLEET_SLOT_KEPT_MS &&
+        fleet_release_slot(f, job) && ownership != OWNERSHIP_SPLIT)
+        incidents_unproven(f, job, now.wall_ms);
 }
 
 /* The source runs the guest and the target is unreachable. When the target's last answer is
@@ -249,6 +250,8 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         job->changed = job->changed || job->resolving;
         job->resolving =
             false; /* the migration simply runs, without a call of this process; it is observed */
+        incidents_settled(f, job->uid, INCIDENT_UNKNOWN, now.wall_ms);
+        fleet_take_slot(f, job);
         move_seen(f, job, now, fx);
     }
     if (!over)
@@ -349,10 +352,8 @@ static void note_split(struct fleet *f, struct job *job, enum ownership ownershi
         job->changed = true;
         if (runs_on_both) /* a paused copy writes nothing: reported, but no such incident */
             incidents_split(f, job, now.wall_ms);
-    } else if (ownership != OWNERSHIP_SPLIT && seen &&
-               incidents_close(&f->incidents, job->uid, INCIDENT_END_SETTLED, "ferry",
-                               now.wall_ms)) {
-        job->version = fleet_touch(f);
+    } else if (ownership != OWNERSHIP_SPLIT && seen) {
+        incidents_one_copy(f, job->uid, now.wall_ms);
     }
 }
 
@@ -371,8 +372,10 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
     if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stable_ms, now, fx)) {
         bool given_up =
             job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
-        if (given_up && now.mono_ms - job->wait.mono_ms >= SLOT_MS)
-            fleet_release_slot(f, job);
+        if (given_up && now.mono_ms - job->wait.mono_ms >= FLEET_SLOT_KEPT_MS)
+            (void)fleet_release_slot(f, job);
+        else if (!given_up)
+            fleet_take_slot(f, job);
         return;
     }
     if (ownership == OWNERSHIP_ON_TARGET) {

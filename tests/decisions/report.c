@@ -185,6 +185,8 @@ static void show_intent(struct world *w, const struct effect *effect)
              intent_kind_name(effect->of.intent.kind), effect->of.intent.node);
     if (effect->of.intent.argument[0] != '\0')
         buf_addf(&w->out, ", %s", effect->of.intent.argument);
+    if (effect->of.intent.times > 1)
+        buf_addf(&w->out, " (%lld times)", (long long)effect->of.intent.times);
     add_error(&w->out, &effect->of.intent.err);
     buf_add(&w->out, "\n");
 }

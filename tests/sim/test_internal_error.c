@@ -290,6 +290,40 @@ static bool each_unreadable(struct store *s, int64_t limit, store_job_fn *fn, vo
     return future.real->each_recent_job(s, limit, make_unreadable, NULL, err);
 }
 
+/* So many slots are in use, of the fleet and of both nodes; the target's reservation stays. */
+static void assert_slots(struct world *w, unsigned n)
+{
+    struct fleet *f = fleet_sim_engine(&w->fs)->fleet;
+    assert_int_equal(f->busy_jobs, n);
+    assert_int_equal(fleet_node(f, "h0")->outbound, n);
+    assert_int_equal(fleet_node(f, "h1")->inbound, n);
+    assert_int_equal(fleet_node(f, "h1")->reserved.launchers, 1);
+    assert_true(fleet_node(f, "h1")->reserved.memory_kib > 0);
+}
+
+static void a_frozen_migration_gives_its_slots_back_after_a_minute(void **state)
+{
+    struct world *w = *state;
+    struct fleet *fleet = fleet_sim_engine(&w->fs)->fleet;
+    char name[JOB_NAME_MAX];
+    TEXT_SET(name, job_of(w)->name);
+    w->fs.internal_errors = 1;
+    fleet_freeze_job(fleet, job_of(w), "planted");
+    run_for(w, 50 * 1000);
+    assert_true(job_of(w)->frozen);
+    assert_slots(w, 1);
+    run_for(w, 11 * 1000);
+    assert_slots(w, 0);
+    assert_true(job_of(w)->frozen);
+    say(w, name, RESOLVE_RECOVER); /* goes on, in slots again */
+    run_for(w, 60 * 1000);
+    assert_null(job_of(w));
+    assert_int_equal(fleet->busy_jobs, 0);
+    assert_int_equal(fleet_node(fleet, "h0")->outbound, 0);
+    assert_int_equal(fleet_node(fleet, "h1")->inbound, 0);
+    assert_int_equal(fleet_node(fleet, "h1")->reserved.launchers, 0);
+}
+
 static void a_job_that_cannot_be_read_holds_its_guest_and_stops_nothing_else(void **state)
 {
     struct world *w = *state;
@@ -303,7 +337,10 @@ static void a_job_that_cannot_be_read_holds_its_guest_and_stops_nothing_else(voi
     fleet_sim_crash(&w->fs); /* it starts */
     w->fs.store->ops = future.real;
     unsigned orders = w->orders;
+    run_for(w, 1000);
+    assert_slots(w, 1);
     run_for(w, 60 * 1000);
+    assert_slots(w, 0);
     assert_true(job_of(w)->frozen && job_of(w)->unreadable);
     assert_int_equal(w->orders, orders);
     assert_string_equal(stored_of(w, uid).phase, "Running"); /* its row is left alone */
@@ -421,6 +458,7 @@ TEST_FILE(test_internal_error)
         STORY(a_restart_adopts_what_was_frozen),
         STORY(a_frozen_migration_keeps_the_page_of_a_guest_that_runs_twice),
         STORY(a_flawed_end_is_rolled_back_before_anything_follows_from_it),
+        STORY(a_frozen_migration_gives_its_slots_back_after_a_minute),
         STORY(a_job_that_cannot_be_read_holds_its_guest_and_stops_nothing_else),
         STORY(rows_that_allow_no_step_freeze_a_migration_at_each_restart),
         STORY(a_request_that_was_rolled_back_is_answered_with_an_internal_error),

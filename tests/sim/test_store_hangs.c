@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "tests/sim/fleet_sim.h"
 
-enum { PATIENCE_MS = 30, HANG_MS = 30 * 1000 };
+enum { PATIENCE_MS = 150, HANG_MS = 30 * 1000 };
 
 /* The real store, of which the n-th commit waits until it is released. */
 static struct {
@@ -20,7 +20,8 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned commits, good;
-    bool hangs, released;
+    bool hangs, released, fails; /* fails: and then it does not succeed */
+    unsigned retained;           /* steps of retention while it hung */
     int64_t since_ms;
     unsigned aborts, migrates; /* orders that left the process while it hung */
 } hang = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -33,7 +34,13 @@ static bool hanging_commit(struct store *store, struct err *err)
     while (is_it && !hang.released)
         (void)pthread_cond_wait(&hang.changed, &hang.lock);
     (void)pthread_mutex_unlock(&hang.lock);
-    bool done = hang.real->commit(store, err);
+    bool done = true;
+    if (is_it && hang.fails) {
+        hang.real->rollback(store);
+        done = err_set(err, ERR_IO, "the disk, says the test");
+    } else {
+        done = hang.real->commit(store, err);
+    }
     (void)pthread_mutex_lock(&hang.lock);
     hang.hangs = hang.hangs && !is_it;
     (void)pthread_cond_broadcast(&hang.changed);
@@ -57,6 +64,15 @@ static void release(void)
     while (hang.hangs)
         (void)pthread_cond_wait(&hang.changed, &hang.lock);
     (void)pthread_mutex_unlock(&hang.lock);
+}
+
+static bool count_retention(struct store *store, int64_t now_ms, bool *out_more, struct err *err)
+{
+    if (!is_hanging())
+        return hang.real->retain(store, now_ms, out_more, err);
+    hang.retained++;
+    *out_more = false;
+    return true;
 }
 
 static bool count_order(struct fleet_sim *fs, const struct hv_request *request)
@@ -90,9 +106,12 @@ static struct fleet_sim *world_hanging_after(unsigned good, uint64_t guest_bytes
     hang.real = fs->store->ops;
     hang.commits = hang.aborts = hang.migrates = 0;
     hang.good = good;
-    hang.hangs = hang.released = false;
+    hang.hangs = hang.released = hang.fails = false;
+    hang.retained = 0;
     hang.since_ms = 0;
     hang.ops.commit = hanging_commit;
+    if (hang.ops.retain != NULL)
+        hang.ops.retain = count_retention;
     fs->store->ops = &hang.ops;
     return fs;
 }
@@ -159,11 +178,87 @@ static void a_commit_that_returns_late_loses_nothing_and_stores_nothing_twice(vo
     }
 }
 
+/* Rows of kinds that a second insert would double, as texts with their times. */
+struct rows {
+    char text[256][160];
+    size_t n;
+};
+
+static bool keep_row(struct rows *rows, const char *kind, const char *a, const char *b,
+                     int64_t at_ms)
+{
+    assert_true(rows->n < COUNT(rows->text));
+    (void)snprintf(rows->text[rows->n++], sizeof rows->text[0], "%s %lld %.40s %.80s", kind,
+                   (long long)at_ms, a, b);
+    return true;
+}
+static bool keep_event(void *ctx, const struct store_event *row)
+{
+    return keep_row(ctx, "event", row->reason, row->message, row->at_ms);
+}
+static bool keep_observation(void *ctx, const struct store_observation *row)
+{
+    return keep_row(ctx, "observation", row->moment, row->role, row->at_ms);
+}
+static bool keep_error(void *ctx, const struct store_error *row)
+{
+    return keep_row(ctx, "error", row->call, row->text, row->at_ms);
+}
+static bool keep_mode(void *ctx, const struct store_mode *row)
+{
+    return keep_row(ctx, "mode", row->mode, row->cause, row->at_ms);
+}
+static bool keep_uid(void *ctx, const struct store_job *row)
+{
+    (void)text_copy(ctx, SNAPSHOT_NAME_MAX, row->uid);
+    return true;
+}
+
+static void assert_no_row_is_there_twice(struct fleet_sim *fs)
+{
+    static struct rows rows;
+    struct err err = {0};
+    struct store *store = fs->store;
+    char uid[SNAPSHOT_NAME_MAX] = "";
+    rows.n = 0;
+    assert_true(store->ops->each_job(store, false, keep_uid, uid, &err));
+    assert_true(store->ops->each_event(store, uid, COUNT(rows.text), keep_event, &rows, &err));
+    assert_true(rows.n > 3); /* accepted, created, handed over, migrating ... */
+    assert_true(store->ops->each_observation(store, uid, keep_observation, &rows, &err));
+    assert_true(store->ops->each_error(store, uid, keep_error, &rows, &err));
+    assert_true(store->ops->each_mode(store, uid, keep_mode, &rows, &err));
+    for (size_t i = 0; i < rows.n; i++)
+        for (size_t j = i + 1; j < rows.n; j++)
+            if (strcmp(rows.text[i], rows.text[j]) == 0)
+                fail_msg("stored twice: %s", rows.text[i]);
+}
+
+/* A commit that hangs and then succeeds or fails, at any time of a migration's life. */
+static void whatever_becomes_of_a_late_commit_each_row_is_stored_once(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 18; n++) {
+        struct fleet_sim *fs = world_hanging_after(n / 2, 2ULL << 30);
+        hang.fails = n % 2 == 1;
+        fs->between = release_in_time;
+        fleet_sim_migrate(fs, 0, 1);
+        fleet_sim_run(fs, 10 * HANG_MS);
+        assert_true(hang.released);
+        assert_int_equal(stats_of(fs).commit_failures, hang.fails ? 1 : 0);
+        assert_int_equal(fs->finished[OUTCOME_SUCCEEDED], 1);
+        assert_int_equal(hang.retained, 0);
+        assert_true(stats_of(fs).store_ok);
+        assert_no_row_is_there_twice(fs);
+        end_world(fs);
+    }
+}
+
 TEST_FILE(test_store_hangs)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_abort_leaves_the_process_while_a_commit_hangs),
         cmocka_unit_test(a_commit_that_returns_late_loses_nothing_and_stores_nothing_twice),
+        cmocka_unit_test(whatever_becomes_of_a_late_commit_each_row_is_stored_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,6 +377,26 @@ static void versions_of_both_nodes_are_noted_and_a_pair_that_cannot_work_is_reje
     end(&s);
 }
 
+static void what_admission_would_refuse_is_said_and_a_wait_is_no_refusal(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin(&s);
+    quota_is_used(&s);
+    ask(&s, "");
+    says(&s, "refusal", NULL);
+    ask(&s, "a");
+    says(&s, "refusal", "the guest is already on node a");
+    s.f->store_ok = false;
+    ask(&s, "");
+    says(&s, "refusal", "the store is not writable; no new objects are accepted");
+    s.f->store_ok = true;
+    world_state(s.f, s.guest->owner, HV_STATE_SHUTOFF);
+    ask(&s, "");
+    says(&s, "refusal", "Cannot migrate VMI in finalized state.");
+    end(&s);
+}
+
 TEST_FILE(test_check)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +410,7 @@ TEST_FILE(test_check)
         cmocka_unit_test(each_wait_is_named_alone),
         cmocka_unit_test(waits_that_are_over_are_not_named),
         cmocka_unit_test(a_guest_that_is_nowhere_is_told_so),
+        cmocka_unit_test(what_admission_would_refuse_is_said_and_a_wait_is_no_refusal),
         cmocka_unit_test(versions_of_both_nodes_are_noted_and_a_pair_that_cannot_work_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

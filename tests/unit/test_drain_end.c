@@ -65,7 +65,15 @@ static void the_deadline_stops_what_waits_and_leaves_what_moves(void **state)
     assert_string_equal(world_guest(&w, "moves")->evacuation_node, "");
     assert_string_equal(world_guest(&w, "waits")->evacuation_node, "");
     assert_true(world_node(&w, 0)->cordoned);
+    assert_int_equal(shown(&w, "waits")->block, BLOCK_DEADLINE);
+    drain_follow(w.f, w.drain, w.now, &w.fx);
+    assert_int_equal(shown(&w, "moves")->state, DRAIN_GUEST_MOVING);
     world_end(&w, "moves", TRIGGER_ON_SOURCE, OUTCOME_FAILED, "so");
+    drain_follow(w.f, w.drain, w.now, &w.fx);
+    check_laws(&w);
+    assert_state(&w, DRAIN_FAILED);
+    assert_int_equal(shown(&w, "moves")->state, DRAIN_GUEST_FAILED);
+    assert_string_equal(shown(&w, "moves")->message, "its migration failed after the deadline: so");
     evacuation_advance(w.f, world_guest(&w, "moves"), w.now, &w.fx);
     assert_null(world_job(&w, "moves"));
     world_free(&w);

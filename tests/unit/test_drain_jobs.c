@@ -7,6 +7,16 @@
  */
 #include "tests/unit/test_drain_jobs.h"
 
+bool admission_allows(struct fleet *f, const struct guest *guest, const char *target,
+                      bool automatic, struct err *err)
+{
+    (void)target, (void)automatic;
+    if (!f->store_ok)
+        return err_set(err, ERR_REFUSED, "the store is not writable");
+    return fleet_active_job(f, guest->uuid) == NULL ||
+           err_set(err, ERR_REFUSED, "in-flight migration detected");
+}
+
 struct job *admission_automatic(struct fleet *f, struct guest *guest,
                                 struct automatic_request request, struct moment now,
                                 struct effects *fx, struct err *err)

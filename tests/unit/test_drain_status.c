@@ -270,6 +270,35 @@ static void a_plan_promises_no_memory_twice(void **state)
     world_free(&w);
 }
 
+static void a_plan_promises_nothing_that_quota_or_admission_would_refuse(void **state)
+{
+    (void)state;
+    struct world w;
+    struct err err = {0};
+    world_make(&w);
+    world_up(&w, 0, "small", 256, MOVES);
+    struct guest *guest = world_node(&w, 0)->domains->guest;
+    struct object quota = {.quota = quota_parse("{\"hard\":{\"launchers\":1}}", &err)};
+    assert_non_null(quota.quota);
+    TEXT_SET(quota.name, "tight");
+    guest->namespace->quotas = &quota;
+    struct json_object *plan = plan_of(&w, "n1", false);
+    assert_planned(plan, 0, "target", "");
+    assert_planned(plan, 0, "state", "Waiting");
+    assert_planned(plan, 0, "message",
+                   "exceeded quota: tight, requested: launchers=1, used: launchers=1, limited: "
+                   "launchers=1");
+    json_object_free(plan);
+    guest->namespace->quotas = NULL;
+    quota_free(quota.quota);
+    w.f->store_ok = false;
+    plan = plan_of(&w, "n1", false);
+    assert_planned(plan, 0, "target", "");
+    assert_planned(plan, 0, "message", "the store is not writable");
+    json_object_free(plan);
+    world_free(&w);
+}
+
 static void a_plan_of_no_node_is_not_found(void **state)
 {
     (void)state;
@@ -293,6 +322,7 @@ TEST_FILE(test_drain_status)
         cmocka_unit_test(the_pace_so_far_tells_how_long_the_rest_takes),
         cmocka_unit_test(a_plan_says_who_would_go_where_and_changes_nothing),
         cmocka_unit_test(a_plan_promises_no_memory_twice),
+        cmocka_unit_test(a_plan_promises_nothing_that_quota_or_admission_would_refuse),
         cmocka_unit_test(a_plan_of_no_node_is_not_found),
     };
     return cmocka_run_group_tests_name("drain-status", tests, NULL, NULL);

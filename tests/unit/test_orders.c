@@ -52,6 +52,89 @@ static unsigned closes(struct core_world *w, const struct job_order *order, enum
     return n;
 }
 
+static void answer(struct core_world *w, enum order which, enum err_code code)
+{
+    struct err err = {0};
+    if (code != ERR_NONE)
+        err_set(&err, code, "of a test");
+    order_answered(core_job(w), which, &err, w->now, &w->fx);
+}
+
+static const struct order_spec again = {.effect = EFFECT_DO_TUNE,
+                                        .call = HV_CALL_KILL_STREAM,
+                                        .intent = INTENT_KILL_STREAM,
+                                        .node = "h1",
+                                        .argument = "of a test"};
+
+static void a_repeated_order_is_one_record_at_growing_intervals(void **state)
+{
+    (void)state;
+    static const int64_t waits_ms[] = {200, 400, 800, 1600, 3200, 6400, 10000, 10000};
+    struct core_world *w = core_moving();
+    struct job *job = core_job(w);
+    const int64_t began_ms = w->now.wall_ms, seq = give(w, ORDER_REMEDY).seq;
+    unsigned errors = 0;
+    size_t before = w->fx.n;
+    for (size_t i = 0; i < COUNT(waits_ms); i++) {
+        answer(w, ORDER_REMEDY, ERR_HYPERVISOR);
+        assert_int_equal(order_due_ms(job, ORDER_REMEDY, &again) - w->now.mono_ms, waits_ms[i]);
+        w->now.mono_ms += waits_ms[i];
+        w->now.wall_ms += waits_ms[i];
+        assert_int_equal(give(w, ORDER_REMEDY).seq, seq);
+        assert_int_equal(job->orders[ORDER_REMEDY].times, i + 2);
+        assert_int_equal(job->orders[ORDER_REMEDY].first_ms, began_ms);
+        assert_int_equal(job->orders[ORDER_REMEDY].asked_ms, w->now.wall_ms);
+    }
+    for (size_t i = before; i < w->fx.n; i++)
+        errors += w->fx.list[i].kind == EFFECT_ERROR;
+    assert_int_equal(errors, 1); /* the same error is recorded once */
+    answer(w, ORDER_REMEDY, ERR_NONE);
+    assert_int_equal(order_due_ms(job, ORDER_REMEDY, &again), 0);
+    assert_true(give(w, ORDER_REMEDY).seq > seq); /* it worked: the next one is another order */
+    assert_int_equal(job->orders[ORDER_REMEDY].times, 1);
+    core_free(w);
+}
+
+static void another_order_and_an_operators_are_due_at_once(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    struct job *job = core_job(w);
+    struct order_spec other = again;
+    other.argument = "something else";
+    (void)give(w, ORDER_REMEDY);
+    answer(w, ORDER_REMEDY, ERR_HYPERVISOR);
+    assert_true(order_due_ms(job, ORDER_REMEDY, &again) > w->now.mono_ms);
+    assert_int_equal(order_due_ms(job, ORDER_REMEDY, &other), 0);
+    order_hurry(job, ORDER_REMEDY);
+    assert_true(order_due_ms(job, ORDER_REMEDY, &again) <= w->now.mono_ms);
+    int64_t seq = give(w, ORDER_REMEDY).seq;
+    answer(w, ORDER_REMEDY, ERR_HYPERVISOR);
+    job->epoch++;
+    assert_int_equal(order_due_ms(job, ORDER_REMEDY, &again), 0);
+    assert_int_equal(give(w, ORDER_REMEDY).seq, seq + 1);
+    core_free(w);
+}
+
+/* A refusal proves nothing about the one before it, which was not answered. */
+static void an_order_that_may_have_worked_stays_lost_when_a_repeat_is_refused(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    (void)give(w, ORDER_REMEDY);
+    answer(w, ORDER_REMEDY, ERR_UNREACHABLE);
+    (void)give(w, ORDER_REMEDY);
+    size_t before = w->fx.n;
+    answer(w, ORDER_REMEDY, ERR_HYPERVISOR);
+    assert_int_equal(w->fx.list[before].kind, EFFECT_INTENT);
+    assert_string_equal(w->fx.list[before].of.intent.status, "lost");
+    (void)give(w, ORDER_REMEDY);
+    before = w->fx.n;
+    answer(w, ORDER_REMEDY, ERR_NONE);
+    assert_string_equal(w->fx.list[before].of.intent.status, "done");
+    core_free(w);
+}
+
 static void an_answer_closes_its_order_once(void **state)
 {
     (void)state;
@@ -114,6 +197,9 @@ TEST_FILE(test_orders)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_closes_its_order_once),
+        cmocka_unit_test(a_repeated_order_is_one_record_at_growing_intervals),
+        cmocka_unit_test(another_order_and_an_operators_are_due_at_once),
+        cmocka_unit_test(an_order_that_may_have_worked_stays_lost_when_a_repeat_is_refused),
         cmocka_unit_test(an_answer_after_the_end_closes_its_order_unless_it_is_dropped),
         cmocka_unit_test(an_answer_closes_the_record_of_the_epoch_that_it_was_given_in),
         cmocka_unit_test(no_number_is_no_order),

@@ -58,6 +58,12 @@ static void uuid_taken(struct stage *s)
 {
     (void)world_put(s->f, s->guest, s->b);
 }
+static void stale_domain(struct stage *s)
+{
+    struct domain *left = world_put(s->f, s->guest, s->b);
+    world_state(s->f, left, HV_STATE_SHUTOFF);
+    left->persistent = false;
+}
 static void network(struct stage *s)
 {
     TEXT_SET(s->requirements.networks[s->requirements.n_networks++], "dmz");
@@ -129,6 +135,11 @@ static void preparation(struct stage *s)
     s->p.n_failed = COUNT(failed);
 }
 
+static void refused_before(struct stage *s)
+{
+    s->p.avoided[s->p.n_avoided++] = "b";
+}
+
 static const struct {
     enum reject why;
     bool for_ever;
@@ -152,6 +163,9 @@ static const struct {
      "name g is used by guest 00000000-0000-4000-8000-000000000002"},
     {REJECT_UUID_TAKEN, false, uuid_taken, "uuid-taken",
      "UUID 00000000-0000-4000-8000-000000000000 is on the node, running"},
+    {REJECT_STALE_DOMAIN, false, stale_domain, "stale-domain",
+     "00000000-0000-4000-8000-000000000000 is left there, shutoff and without a definition: "
+     "restart libvirtd there"},
     {REJECT_NETWORK, false, network, "network-missing", "network dmz is missing"},
     {REJECT_VOLUME, false, volume, "volume-not-visible", "pool tape is missing"},
     {REJECT_INBOUND, false, inbound, "inbound-limit", "2 migrations arrive, limit 2"},
@@ -170,6 +184,8 @@ static const struct {
     {REJECT_CPU, true, cpu, "cpu", "CPU (Westmere) is incompatible with the guest's"},
     {REJECT_VOLUME_SIZE, false, volume_size, "volume-size", "vda is too big"},
     {REJECT_PREPARATION, false, preparation, "preparation", "preparation failed a moment ago"},
+    {REJECT_REFUSED_BEFORE, false, refused_before, "refused-before",
+     "the last migration to it failed before data moved"},
 };
 
 static void each_row_is_found_alone_and_says_what_is_missing(void **state)

@@ -153,6 +153,7 @@ static void own_definition_there(struct stage *s)
 {
     uuid_taken(s);
     world_state(s->f, s->guest->domains, HV_STATE_SHUTOFF);
+    s->guest->domains->persistent = true;
 }
 static void inbound_without_limit(struct stage *s)
 {

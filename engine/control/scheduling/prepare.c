@@ -59,7 +59,7 @@ static bool quota_has_room(struct fleet *f, struct job *job, const struct guest 
 {
     struct resources more = ledger_resources(guest);
     char text[QUOTA_TEXT_MAX];
-    if (guest->namespace == NULL || room_in_quota(guest->namespace, &more, text))
+    if (ledger_in_quota(guest->namespace, &more, text))
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
     wait_here(f, job, now, fx);

@@ -22,15 +22,6 @@ void room_configure(struct fleet *f, struct job *job, const struct guest *guest)
         job->call.config.bandwidth = (int64_t)(job->request.bandwidth_mibs << 20);
 }
 
-bool room_in_quota(const struct namespace *namespace, const struct resources *more,
-                   char out_text[static QUOTA_TEXT_MAX])
-{
-    for (const struct object *o = namespace->quotas; o != NULL; o = o->next_here)
-        if (o->quota != NULL && !quota_allows(o->quota, o->name, &namespace->used, more, out_text))
-            return false;
-    return true;
-}
-
 /* ---- a node ---- */
 
 static bool same_reasons(const struct rejections *a, const struct rejections *b)
@@ -59,6 +50,19 @@ static void keep_rejections(struct fleet *f, struct job *job, struct moment now)
     job->placement.rejections_changed = job->changed = true;
 }
 
+/* Where the guest's last migrations failed before data moved (libvirt still has a stale object of
+ * it, a port is taken): the next one goes elsewhere, if it can. */
+static void avoid_refused(struct fleet *f, const struct job *job, struct placement *out_placement)
+{
+    size_t n = 0;
+    for (const struct job *last = fleet_newest_finished(f, job->guest_uuid);
+         last != NULL && last->result.outcome == OUTCOME_FAILED && n < PLACEMENT_AVOIDED_MAX;
+         last = last->links.older)
+        if (last->epoch > 0 && !last->call.moved && last->result.error.code == ERR_HYPERVISOR)
+            out_placement->avoided[n++] = last->target;
+    out_placement->n_avoided = n;
+}
+
 bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
                   struct effects *fx)
 {
@@ -66,6 +70,7 @@ bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, s
     placement_of(f, guest, job, &placement);
     placement.failed = job->placement.failed;
     placement.n_failed = job->placement.n_failed;
+    avoid_refused(f, job, &placement);
     const struct node *node = placement_choose(f, &placement, f->queue.scratch);
     if (node == NULL) {
         keep_rejections(f, job, now);
@@ -73,6 +78,11 @@ bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, s
     }
     struct resources resources = ledger_resources(guest);
     TEXT_SET(job->target, node->name);
+    if (placement.n_avoided > 0 && strcmp(placement.avoided[0], node->name) != 0)
+        effects_event(fx, job, now.wall_ms, false, "TargetAvoided",
+                      "%s is left out (%s): the guest's last migration to it failed before data "
+                      "moved.",
+                      placement.avoided[0], reject_name(REJECT_REFUSED_BEFORE));
     ledger_reserve(f, job, &resources);
     step_launcher(job, LAUNCHER_SCHEDULED, now);
     char pod[LAUNCHER_POD_MAX];

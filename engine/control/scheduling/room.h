@@ -7,9 +7,6 @@
 
 /* The configuration and policy that apply to the job now. */
 void room_configure(struct fleet *f, struct job *job, const struct guest *guest);
-/* Do the namespace's quotas allow this much more? False: the text explains why not. */
-bool room_in_quota(const struct namespace *namespace, const struct resources *more,
-                   char out_text[static QUOTA_TEXT_MAX]);
 /* Chooses a node and reserves it; false: none, f->queue.scratch and job->rejections have the
  * reasons. */
 bool room_reserve(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,

@@ -104,7 +104,7 @@ static bool quota_has_room(struct fleet *f, const struct guest *guest, struct jo
     char text[QUOTA_TEXT_MAX];
     if (!usage_is_known(f, guest, job, now, fx))
         return false;
-    if (guest->namespace == NULL || room_in_quota(guest->namespace, &more, text))
+    if (ledger_in_quota(guest->namespace, &more, text))
         return true;
     step_wait(job, PENDING_QUOTA, now, "%s", text);
     wait_in(&guest->namespace->blocked, job);

@@ -1,6 +1,9 @@
 /* wake.c - see wake.h. */
 #include "engine/control/scheduling/wake.h"
 
+#include <string.h>
+
+#include "base/text.h"
 #include "engine/control/placement.h"
 #include "engine/control/scheduling/room.h"
 #include "engine/control/scheduling/wait.h"
@@ -139,6 +142,19 @@ static bool is_less(const struct resources *a, const struct resources *b)
     return a->launchers < b->launchers || a->memory_kib < b->memory_kib || a->vcpus < b->vcpus;
 }
 
+/* A job that goes on waiting shows the quota and the usage of now. Not stored: a restart checks
+ * the quota anyway. */
+static void refresh_text(struct fleet *f, const struct namespace *namespace, struct job *job,
+                         const struct resources *more)
+{
+    char text[QUOTA_TEXT_MAX];
+    if (job->wait.pending != PENDING_QUOTA || ledger_in_quota(namespace, more, text) ||
+        strcmp(job->wait.reason, text) == 0)
+        return;
+    TEXT_SET(job->wait.reason, text);
+    job->version = fleet_touch(f);
+}
+
 /* Room in a quota wakes the jobs that wait for it, best first, as many as fit. */
 static void wake_namespace(struct fleet *f, struct namespace *namespace)
 {
@@ -153,7 +169,7 @@ static void wake_namespace(struct fleet *f, struct namespace *namespace)
         promised.memory_kib += more.memory_kib;
         promised.vcpus += more.vcpus;
         char text[QUOTA_TEXT_MAX];
-        if (room_in_quota(namespace, &promised, text)) {
+        if (ledger_in_quota(namespace, &promised, text)) {
             fleet_queue_ready(f, job);
             job->queue.woken_by_quota = true;
             continue;
@@ -162,6 +178,7 @@ static void wake_namespace(struct fleet *f, struct namespace *namespace)
         promised.launchers -= more.launchers;
         promised.memory_kib -= more.memory_kib;
         promised.vcpus -= more.vcpus;
+        refresh_text(f, namespace, job, &more);
     }
     for (size_t i = 0; i < n_passed; i++)
         wait_in(&namespace->blocked, passed[i]);

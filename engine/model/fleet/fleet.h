@@ -149,8 +149,14 @@ void fleet_settle_job(struct fleet *f, struct job *job);
 /* Counts the target node's arrivals and updates its position in the lists by arrivals. */
 void fleet_count_inbound(struct fleet *f, struct node *node, int by);
 struct job *fleet_newest_finished(struct fleet *f, const char *guest_uuid);
-/* Gives the job's slot of the fleet to others: it may be stuck for days. */
-void fleet_release_slot(struct fleet *f, struct job *job);
+/* How long an unproven outcome, or a frozen job, keeps its slots. */
+enum { FLEET_SLOT_KEPT_MS = 60000 };
+/* Gives the job's slots, of the fleet and of both nodes, and its bandwidth to others: it may be
+ * stuck for days. The target's reservation stays, since the guest may be there. False: it had none.
+ */
+bool fleet_release_slot(struct fleet *f, struct job *job);
+/* A job that goes on takes them again, even above the limits. */
+void fleet_take_slot(struct fleet *f, struct job *job);
 /* An internal error: the core found a contradiction in this job. No further decision or order is
  * made for it, and the shell rolls back what this turn did with it. A second call changes
  * nothing. */

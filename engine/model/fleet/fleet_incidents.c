@@ -109,17 +109,28 @@ void incidents_unreadable(struct fleet *f, const struct job *job, int64_t now_ms
     open_unjudged(f, job, INCIDENT_UNREADABLE, GUEST_AT_UNKNOWN, "control", now_ms);
 }
 
-void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
+void incidents_unproven(struct fleet *f, const struct job *job, int64_t now_ms)
+{
+    open_unjudged(f, job, INCIDENT_UNKNOWN, job->resolution.guest_at, "data", now_ms);
+}
+
+void incidents_settled(struct fleet *f, const char *job_uid, enum incident_kind kind,
+                       int64_t now_ms)
 {
     for (size_t i = 0; i < f->incidents.n; i++) {
         const struct incident *incident = &f->incidents.list[i];
-        if (incident->kind != INCIDENT_SPLIT || incident->end != INCIDENT_END_NONE ||
+        if (incident->kind != kind || incident->end != INCIDENT_END_NONE ||
             strcmp(incident->uid, job_uid) != 0)
             continue;
         (void)incidents_close(&f->incidents, job_uid, INCIDENT_END_SETTLED, "ferry", now_ms);
         (void)fleet_touch(f);
         return;
     }
+}
+
+void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
+{
+    incidents_settled(f, job_uid, INCIDENT_SPLIT, now_ms);
 }
 
 bool incidents_override(struct fleet *f, const struct resolve_request *request, int64_t now_ms,

@@ -1,5 +1,5 @@
 /* fleet_incidents.h - what opens and closes incidents (incident.h): verdicts, guests running
- * twice, internal errors, operators, time. Pure. */
+ * twice, unproven outcomes, internal errors, operators, time. Pure. */
 #ifndef ENGINE_MODEL_FLEET_FLEET_INCIDENTS_H
 #define ENGINE_MODEL_FLEET_FLEET_INCIDENTS_H
 
@@ -19,6 +19,11 @@ void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms);
 void incidents_unreadable(struct fleet *f, const struct job *job, int64_t now_ms);
 /* Only one copy is left: closes the split incident of that migration. */
 void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms);
+/* The outcome of an unfinished job has not been proven for a minute. */
+void incidents_unproven(struct fleet *f, const struct job *job, int64_t now_ms);
+/* The hosts prove the contrary: closes the migration's incident if it is of that kind. */
+void incidents_settled(struct fleet *f, const char *job_uid, enum incident_kind kind,
+                       int64_t now_ms);
 /* An operator acknowledges or resolves the incident of a migration. ERR_NOT_FOUND: none is open. */
 MUST_CHECK bool incidents_override(struct fleet *f, const struct resolve_request *request,
                                    int64_t now_ms, struct err *err);

@@ -44,14 +44,14 @@ struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
     return job;
 }
 
-/* Node counters count the job as long as it is busy; the fleet's slot can be released earlier. */
+/* A slot of the fleet and one of each node. They can be released before the job ends. */
 static void count_busy(struct fleet *f, struct job *job, bool more)
 {
     struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
-    if (job->queue.holds_slot != more) {
-        f->busy_jobs = more ? f->busy_jobs + 1 : f->busy_jobs - 1;
-        job->queue.holds_slot = more;
-    }
+    if (job->queue.holds_slot == more)
+        return;
+    f->busy_jobs = more ? f->busy_jobs + 1 : f->busy_jobs - 1;
+    job->queue.holds_slot = more;
     if (source != NULL)
         source->outbound = more ? source->outbound + 1 : source->outbound - 1;
     if (target != NULL)
@@ -62,12 +62,21 @@ static void count_busy(struct fleet *f, struct job *job, bool more)
         fleet_node_improved(f, target);
 }
 
-void fleet_release_slot(struct fleet *f, struct job *job)
+bool fleet_release_slot(struct fleet *f, struct job *job)
 {
     if (!job->queue.holds_slot)
-        return;
-    job->queue.holds_slot = false;
-    f->busy_jobs--;
+        return false;
+    if (job->epoch > 0) /* before the hand-off it becomes the limit of the call */
+        ledger_release_bandwidth(f, job);
+    count_busy(f, job, false);
+    job->version = fleet_touch(f);
+    return true;
+}
+
+void fleet_take_slot(struct fleet *f, struct job *job)
+{
+    if (phase_is_busy(job->phase))
+        count_busy(f, job, true);
 }
 
 static void set_newest(struct fleet *f, struct job *before, struct job *now)
@@ -121,7 +130,9 @@ void fleet_settle_job(struct fleet *f, struct job *job)
         job->links.next_changed = f->changed;
         f->changed = job;
     }
-    if (job->frozen || (phase_is_final(job->phase) && !job->result.observe_later))
+    bool waits = job->frozen ? job->queue.holds_slot
+                             : !phase_is_final(job->phase) || job->result.observe_later;
+    if (!waits)
         heap_remove(&job->queue.timer);
     else if (job->queue.timer.in == NULL || job->queue.timer.first != job->queue.wake_ms)
         heap_put(&f->timers, &job->queue.timer, job->queue.wake_ms, job->request.arrival, job);

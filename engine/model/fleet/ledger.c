@@ -123,6 +123,16 @@ uint64_t ledger_bandwidth(const struct fleet *f, const struct job *job)
     return limit == 0 || limit > budget ? budget : limit;
 }
 
+bool ledger_in_quota(const struct namespace *namespace, const struct resources *more,
+                     char out_text[static QUOTA_TEXT_MAX])
+{
+    const struct object *quotas = namespace != NULL ? namespace->quotas : NULL;
+    for (const struct object *o = quotas; o != NULL; o = o->next_here)
+        if (o->quota != NULL && !quota_allows(o->quota, o->name, &namespace->used, more, out_text))
+            return false;
+    return true;
+}
+
 /* ---- guests that are up ---- */
 
 /* The guest arrived under a reservation that still counts for it. */
@@ -247,6 +257,15 @@ static void give_bandwidth_back(struct node *source, struct node *target, uint64
         return;
     assert(source->out_bandwidth >= bandwidth);
     source->out_bandwidth -= bandwidth;
+}
+
+void ledger_release_bandwidth(struct fleet *f, struct job *job)
+{
+    if (!job->placement.reserved)
+        return;
+    give_bandwidth_back(node_named(f, job->source), node_named(f, job->target),
+                        job->placement.reserved_bandwidth);
+    job->placement.reserved_bandwidth = 0;
 }
 
 void ledger_release(struct fleet *f, struct job *job)

@@ -25,11 +25,18 @@ uint64_t ledger_huge_need(const struct node *node, uint64_t page_kib, uint64_t m
  * this limit, or other reservations are broken. */
 uint64_t ledger_bandwidth(const struct fleet *f, const struct job *job);
 
+/* Do the namespace's quotas allow this much more? NULL: it has none. False: the text explains why
+ * not. */
+bool ledger_in_quota(const struct namespace *namespace, const struct resources *more,
+                     char out_text[static QUOTA_TEXT_MAX]);
+
 /* Reserves the target launcher on job->target, its charge to the namespace and its bandwidth on
  * both nodes. Once per job until released; releasing twice is harmless. Until then the job's
  * source, target and namespace do not change. */
 void ledger_reserve(struct fleet *f, struct job *job, const struct resources *resources);
 void ledger_release(struct fleet *f, struct job *job);
+/* Only its bandwidth: nothing is known to be transferred, but the guest may be on the target. */
+void ledger_release_bandwidth(struct fleet *f, struct job *job);
 /* A job from the store: enters its stored reservation. */
 void ledger_restore(struct fleet *f, struct job *job);
 /* Call when a domain came, went, changed state or size: updates node->running and the namespace.

@@ -33,7 +33,7 @@ struct job_abort { /* engine/data/move.h */
 #define ABORT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
     bool asked, accepted;
-    int64_t asked_ms, next_ms; /* monotonic */
+    int64_t asked_ms; /* monotonic */
 };
 
 struct job_resolution { /* the outcome as observed on both nodes; engine/data/resolve.h */

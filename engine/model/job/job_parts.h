@@ -43,6 +43,14 @@ struct job_order {
     uint64_t id;           /* 0: not open */
     int64_t epoch;         /* of the job when the order was given; its intent is epoch and seq */
     int64_t seq, asked_ms; /* wall */
+    int64_t first_ms;      /* wall: asked for the first time, when it is repeated */
+    int64_t due_ms;        /* monotonic: when it may be repeated, if it failed */
+    unsigned times;        /* given under this intent; all but the last one failed */
+    unsigned waits;        /* intervals of the schedule that are over */
+    bool failed;           /* the last one */
+    bool lost;             /* one of them was not answered: it may have worked */
+    enum err_code err;     /* of the last failure */
+    int hv_code;
     enum intent_kind kind;
     char node[HV_HOST_MAX], argument[32];
 };

@@ -77,6 +77,7 @@ struct effect {
             enum intent_kind kind;
             char unknown[INTENT_NAME_MAX]; /* INTENT_COUNT: its name as another version stored it */
             const char *status;            /* a literal */
+            int64_t first_ms, times;
             char node[HV_HOST_MAX], argument[32];
             struct err err;
         } intent;

@@ -1,0 +1,49 @@
+#!/bin/bash
+# switched: the source's libvirtd dies when the target already runs the guest: orders back off, somebody is paged, an operator ends it
+# cases: killed
+# full: aborted
+# long: killed=110 aborted=130
+. "$(dirname "$0")/testlib.sh"
+. "$(dirname "$0")/stages.sh"
+trap 'note "events:"; events >&2; fail "command failed: $BASH_COMMAND"' ERR
+
+# What h2's libvirtd answers h1's does not arrive: the source never learns that the guest was started.
+drop_answers_of_libvirtd() {
+    host_tool h1 nft -f - <<'NFT'
+table inet ferry_fault {
+    chain input {
+        type filter hook input priority 0;
+        tcp sport 16509 drop
+    }
+}
+NFT
+}
+orders() { sql "SELECT action, status, err, count(*), sum(times) FROM intents WHERE job_uid = '$(uid_of "$job")' GROUP BY 1, 2, 3"; }
+paged() { metrics | grep "^ferry_incident{.*kind=\"$1\"" >&2; } # KIND
+
+in_switch
+BROKEN+=(h1)
+drop_answers_of_libvirtd
+"$LAB_SCRIPTS/fault" --name "$LAB_NAME" unlimit h1 # before libvirt's keepalive, 5 s here, ends the connection
+wait_until 30 runs_here h2 g-f || fail "g-f does not run on h2: $(guest_state h2 g-f)"
+note "h1: $(guest_state h1 g-f), h2: $(guest_state h2 g-f)"
+break_host kill-libvirtd h1
+sleep 2
+heal h1
+note "h1: $(guest_state h1 g-f), h2: $(guest_state h2 g-f), job on h1: $(host_virsh h1 domjobinfo g-f | tr -s ' \n' ' ')"
+if [ "${1:-}" = aborted ]; then ferry abort "$job" >&2 || true; fi
+wait_until 90 paged unknown || fail 'nobody is paged'
+note "pending: $(job_field "$job" .status.ferry.pending.message)"
+note "orders: $(orders)"
+events >&2
+assert_equal 'state on the source' "$(guest_state h1 g-f)" 'paused.*'
+runs_here h2 g-f || fail 'g-f no longer runs on h2'
+assert_job "$job" .status.phase Running
+assert_equal 'orders' "$(sql "SELECT count(*), coalesce(sum(times), 0) < 5 FROM intents WHERE job_uid = '$(uid_of "$job")' AND action = 'abort'")" '[01]\|1'
+assert_equal 'slots in use' "$(metrics | awk '/^ferry_slots_used/ {print $2}')" 0
+host_virsh h1 destroy g-f # as the message says
+wait_final "$job" 15
+assert_job "$job" .status.phase Succeeded
+assert_runs_on h2 g-f
+guest_check h2 g-f
+! paged unknown || fail 'still paged'
