@@ -24,6 +24,7 @@
 #include "engine/data/order.h"
 #include "engine/data/recovery.h"
 #include "engine/data/remedy.h"
+#include "engine/data/resolve.h"
 #include "engine/data/userpause.h"
 #include "engine/model/definition/volumes.h"
 #include "engine/model/fleet/ledger.h"
@@ -162,11 +163,13 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         return;
     bool at_source = strcmp(event->host, job->source) == 0;
     bool at_target = strcmp(event->host, job->target) == 0;
-    if (at_source && event->kind == HV_EVENT_ITERATION)
+    if (at_source && event->kind == HV_EVENT_ITERATION && move_is_ours(job))
         move_seen(f, job, now, fx);
     if (event->kind == HV_EVENT_LIFECYCLE) {
-        if (at_target && event->a == HV_LIFECYCLE_STARTED)
+        if (at_target && event->a == HV_LIFECYCLE_STARTED) {
+            job->stream.received = true;
             move_seen(f, job, now, fx);
+        }
         /* libvirt's detail 7 of SUSPENDED: the source stopped for post-copy. */
         if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == 7)
             move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
@@ -174,6 +177,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
             job->resolution.next_round_ms = now.mono_ms; /* a change: observe at once */
         if (at_source || at_target) {
             remedy_event(job, at_source, event, now);
+            resolve_event(job, at_target, event);
             userpause_event(f, job, at_source, event, now, fx);
             carry_event(job, at_source, event, now, fx);
         }
@@ -204,7 +208,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
         else
             fleet_settle_job(f, job);
     }
-    if (job->phase != PHASE_TARGET_READY)
+    if (job->phase != PHASE_TARGET_READY || !move_is_ours(job))
         return;
     move_seen(f, job, now, fx);
     advance_job(f, job, now, fx);

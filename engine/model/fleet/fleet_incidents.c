@@ -20,8 +20,8 @@ static enum incident_kind kind_of(const struct verdict_rows *judged)
         return INCIDENT_IRRECOVERABLE;
     if (overridden)
         return INCIDENT_KINDS;
-    if (outcome == OUTCOME_SUCCEEDED)
-        return guest_at == GUEST_AT_CRASHED ? INCIDENT_DOWN : INCIDENT_KINDS;
+    if (outcome == OUTCOME_SUCCEEDED) /* without a cause it ended as its user wanted */
+        return guest_at == GUEST_AT_CRASHED && !is_nobodys ? INCIDENT_DOWN : INCIDENT_KINDS;
     if (is_nobodys && ended_by != TRIGGER_WAITED_TOO_LONG)
         return INCIDENT_KINDS;
     if (outcome == OUTCOME_LOST)
