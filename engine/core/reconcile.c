@@ -15,6 +15,7 @@
 #include "engine/control/placement.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/control/split.h"
+#include "engine/control/stranded.h"
 #include "engine/data/carry.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
@@ -493,6 +494,7 @@ static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
     tick_jobs(f, now, fx);
     pending_changes_tick(f, now, fx);
     split_tick(f, now, fx);
+    stranded_tick(f, now, fx);
 }
 
 static bool on_request(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
@@ -587,6 +589,9 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     guest = heap_top(&f->split);
     if (guest != NULL && guest->split.timer.first < next_ms)
         next_ms = guest->split.timer.first;
+    guest = heap_top(&f->stranded);
+    if (guest != NULL && guest->stranded.timer.first < next_ms)
+        next_ms = guest->stranded.timer.first;
     for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
         if (!drain_is_final(o->drain->state) && o->drain->next_ms < next_ms)
             next_ms = o->drain->next_ms;
