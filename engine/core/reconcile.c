@@ -241,7 +241,8 @@ static void on_observed(struct fleet *f, const struct input *input, struct momen
     }
     side->query_id = 0;
     side->round = job->resolution.round;
-    side->observation = input->of.observation;
+    side->observation =
+        observe_trusted(f, job, side == &job->resolution.source_side, &input->of.observation);
     side->seen_wall_ms = now.wall_ms;
     side->seen_ms = side->observation.at_ms > 0 && side->observation.at_ms < now.mono_ms
                         ? side->observation.at_ms

@@ -87,6 +87,7 @@ void move_begin(struct fleet *f, struct job *job, struct moment now, struct effe
     job->resolution.ownership_last = -1;
     job->resolution.ownership_since_ms = 0;
     job->queue.wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
+    observe_note_hosts(f, job);
     monitor_driver_begin(f, job);
     move_call(f, job, now, fx);
 }

@@ -174,6 +174,16 @@ static void report(struct fleet *f, struct job *job, enum ownership ownership, c
     if (ownership == OWNERSHIP_BLIND && monitor_driver_must_resume(job))
         text = "Ferry paused the guest on the source; it is resumed when the target answers, or by "
                "`ferry resolve`";
+    const struct node *other = observe_other_machine(f, job);
+    char machine[JOB_REASON_MAX];
+    if (other != NULL) {
+        (void)snprintf(machine, sizeof machine,
+                       "%.64s is another machine than at the migrate call (host UUID %s): what it "
+                       "reports proves nothing; name the right one in the configuration, or `ferry "
+                       "resolve`",
+                       other->name, other->facts.uuid);
+        text = machine;
+    }
     bool over = job->call.over || job->resolution.hv_job == JOB_SEEN_NONE;
     bool stalls = job->wait.pending == PENDING_STALLED && ownership == OWNERSHIP_WAIT && !over;
     if (!stalls) /* the stall's reason has more detail while a call is open */
