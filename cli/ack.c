@@ -23,7 +23,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         a->name = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "INCIDENT is missing; it has the name of its migration, as in the alert");
+        argp_error(state, "INCIDENT is missing; it has the name of its migration, or of its guest, "
+                          "as in the alert");
         return 0;
     case ARGP_KEY_END:
         if (a->common.all_namespaces)
@@ -38,7 +39,8 @@ int verb_ack(int argc, char **argv)
     static const struct argp argp = {
         .parser = on_option,
         .args_doc = "INCIDENT",
-        .doc = "Acknowledge an incident, named by its migration; its alert stops.",
+        .doc = "Acknowledge an incident, named by its migration, or by its guest where no "
+               "migration is about it; its alert stops.",
         .children = cli_options_children,
     };
     struct ack a = {0};

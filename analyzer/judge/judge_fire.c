@@ -205,13 +205,15 @@ static void beat_all(struct judge *judge)
     }
 }
 
-/* An abort needs a recorded request: without one the message comes from a timeout. */
+/* An abort needs a recorded request, or proof that somebody else made one: without either the
+ * message comes from a timeout. */
 static void drop_unrequested_aborts(struct judge *judge)
 {
     if (judge_fact_is_true(judge, "abort_requested"))
         return;
     for (unsigned i = 0; i < judge->rules->n_rules; i++)
-        if (judge->rules->rules[i].cause == CAUSE_USER_CANCELLED && judge->fired[i] == FIRED)
+        if (judge->rules->rules[i].cause == CAUSE_USER_CANCELLED &&
+            judge->rules->rules[i].rank != RANK_PROOF && judge->fired[i] == FIRED)
             judge->fired[i] = FIRED_BEATEN;
 }
 

@@ -271,7 +271,11 @@ static void add_guest_location(struct json_object *object, struct buf *out)
         break;
     case GUEST_AT_STOPPED: buf_addf(out, "guest '%s' is shut off on %s", vm, source); break;
     case GUEST_AT_CRASHED:
-        buf_addf(out, "guest '%s' crashed on its target %s after arrival", vm, target);
+        buf_addf(out, "guest '%s' ended on its target %s after arrival", vm, target);
+        break;
+    case GUEST_AT_ELSEWHERE:
+        buf_addf(out, "guest '%s' runs on a third host, neither on %s nor on %s", vm, source,
+                 target);
         break;
     case GUEST_AT_UNKNOWN:
     case GUEST_AT_COUNT:

@@ -113,6 +113,27 @@ static size_t add_blockers(struct json_object *object, struct buf *out)
     return n;
 }
 
+/* Guests that the drain leaves: they do not run. */
+static void add_shut_off(struct json_object *object, struct buf *out)
+{
+    char name[TABLE_CELL_MAX];
+    int64_t total = view_i64(object, "status.shutOff", 0);
+    size_t listed = view_count(object, "status.shutOffGuests");
+    if (total <= 0)
+        return;
+    buf_addf(out,
+             "Shut off and defined on this node only, so a wipe of the host loses them: %lld\n",
+             (long long)total);
+    for (size_t i = 0; i < listed; i++) {
+        struct json_object *one = view_element(object, "status.shutOffGuests", i);
+        table_clean(name, sizeof name, one != NULL ? json_object_get_string(one) : "");
+        buf_addf(out, "  %s\n", name);
+    }
+    if ((size_t)total > listed)
+        buf_addf(out, "  and %lld more: `virsh list --inactive`\n",
+                 (long long)total - (long long)listed);
+}
+
 bool page_plan(struct json_object *object, const struct page_style *style, struct buf *out)
 {
     char node[TABLE_CELL_MAX];
@@ -127,6 +148,7 @@ bool page_plan(struct json_object *object, const struct page_style *style, struc
                  total - stuck, total, stuck > 0 ? "; others are blocked." : ".");
     add_guests(object, true, style, out);
     (void)add_blockers(object, out);
+    add_shut_off(object, out);
     return stuck == 0;
 }
 
@@ -153,4 +175,5 @@ void page_drain(struct json_object *object, const struct page_style *style, stru
         buf_add(out, "Guests:\n");
     add_guests(object, false, style, out);
     (void)add_blockers(object, out);
+    add_shut_off(object, out);
 }

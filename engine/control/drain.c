@@ -71,6 +71,7 @@ static void state_message(struct drain_turn *t, char *out_message, size_t bytes)
     switch (drain->state) {
     case DRAIN_SUCCEEDED:
         (void)snprintf(out_message, bytes, "all %u guests left node %s", moved, drain->node);
+        drain_add_shut_off(drain, out_message, bytes);
         break;
     case DRAIN_FAILED:
         (void)snprintf(out_message, bytes, "deadline passed; %zu of %zu guests are left",
@@ -201,6 +202,7 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
     join(&t);
     for (size_t i = 0; i < t.drain->n; i++)
         drain_check_guest(&t, &t.drain->guests[i]);
+    t.changed = drain_list_shut_off(t.drain, t.node) || t.changed;
     enum drain_state state = state_of(&t);
     if (state != t.drain->state) {
         enter(&t, state, NULL);
@@ -344,6 +346,7 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
         drain_check_guest(&t, &drain.guests[i]);
     if (rejections != NULL)
         plan_targets(&t, rejections);
+    (void)drain_list_shut_off(&drain, t.node);
     drain.state = state_of(&t);
     state_message(&t, drain.message, sizeof drain.message);
     char *status = rejections != NULL ? drain_status(&drain) : NULL;

@@ -81,4 +81,11 @@ void evacuation_uncordon(struct fleet *f, struct node *node, struct moment now, 
 /* The cordon, if any, is the operator's from now on: the end of a drain does not lift it. */
 void evacuation_keep_cordon(struct fleet *f, struct node *node);
 
+/* Notes the guests that are shut off on the node and defined nowhere else: the drain leaves them,
+ * and a wipe of the host loses them. True: the list changed. */
+bool drain_list_shut_off(struct drain *drain, const struct node *node);
+
+/* Appends how many of them stay, if any do. */
+void drain_add_shut_off(const struct drain *drain, char *message, size_t bytes);
+
 #endif

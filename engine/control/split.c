@@ -51,8 +51,10 @@ static void report(struct fleet *f, struct guest *guest, struct moment now, stru
     if (job != NULL) {
         effects_event(fx, job, now.wall_ms, true, "Split", text, one, other);
         incidents_split(f, job, now.wall_ms);
-        TEXT_SET(guest->split.job, job->uid);
+    } else {
+        incidents_guest(f, guest, INCIDENT_SPLIT, one, other, now.wall_ms);
     }
+    TEXT_SET(guest->split.incident, job != NULL ? job->uid : guest->uuid);
     guest->split.reported = true;
     heap_remove(&guest->split.timer);
 }
@@ -66,9 +68,15 @@ static void confirm_one_copy(struct fleet *f, struct guest *guest, struct moment
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         n += domain_is_up(domain);
     heap_remove(&split->timer);
+    if (!incidents_is_visible(f, split->incident)) {
+        split->settles = false;
+        heap_put(&f->split, &split->timer, now.mono_ms + LATER_MS, split->timer.second, guest);
+        return;
+    }
     if (n < 2 && split->settles) {
-        incidents_one_copy(f, split->job, now.wall_ms);
+        incidents_settled(f, split->incident, INCIDENT_SPLIT, now.wall_ms);
         *split = (struct guest_split){.asked = 0};
+        fleet_forget_if_gone(f, guest);
         return;
     }
     split->settles = n < 2;

@@ -15,6 +15,7 @@
 #include "engine/control/placement.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/control/split.h"
+#include "engine/control/stranded.h"
 #include "engine/data/carry.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
@@ -24,6 +25,7 @@
 #include "engine/data/order.h"
 #include "engine/data/recovery.h"
 #include "engine/data/remedy.h"
+#include "engine/data/resolve.h"
 #include "engine/data/userpause.h"
 #include "engine/model/definition/volumes.h"
 #include "engine/model/fleet/ledger.h"
@@ -162,13 +164,15 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         return;
     bool at_source = strcmp(event->host, job->source) == 0;
     bool at_target = strcmp(event->host, job->target) == 0;
-    if (at_source && event->kind == HV_EVENT_ITERATION) {
+    if (at_source && event->kind == HV_EVENT_ITERATION && move_is_ours(job)) {
         move_seen(f, job, now, fx);
         userpause_iteration(job, now);
     }
     if (event->kind == HV_EVENT_LIFECYCLE) {
-        if (at_target && event->a == HV_LIFECYCLE_STARTED)
+        if (at_target && event->a == HV_LIFECYCLE_STARTED) {
+            job->stream.received = true;
             move_seen(f, job, now, fx);
+        }
         /* libvirt's detail 7 of SUSPENDED: the source stopped for post-copy. */
         if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == 7)
             move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
@@ -176,6 +180,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
             job->resolution.next_round_ms = now.mono_ms; /* a change: observe at once */
         if (at_source || at_target) {
             remedy_event(job, at_source, event, now);
+            resolve_event(job, at_target, event);
             userpause_event(f, job, at_source, event, now, fx);
             carry_event(job, at_source, event, now, fx);
         }
@@ -206,7 +211,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
         else
             fleet_settle_job(f, job);
     }
-    if (job->phase != PHASE_TARGET_READY)
+    if (job->phase != PHASE_TARGET_READY || !move_is_ours(job))
         return;
     move_seen(f, job, now, fx);
     advance_job(f, job, now, fx);
@@ -238,7 +243,8 @@ static void on_observed(struct fleet *f, const struct input *input, struct momen
     }
     side->query_id = 0;
     side->round = job->resolution.round;
-    side->observation = input->of.observation;
+    side->observation =
+        observe_trusted(f, job, side == &job->resolution.source_side, &input->of.observation);
     side->seen_wall_ms = now.wall_ms;
     side->seen_ms = side->observation.at_ms > 0 && side->observation.at_ms < now.mono_ms
                         ? side->observation.at_ms
@@ -499,6 +505,7 @@ static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
     tick_jobs(f, now, fx);
     pending_changes_tick(f, now, fx);
     split_tick(f, now, fx);
+    stranded_tick(f, now, fx);
 }
 
 static bool on_request(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
@@ -593,6 +600,9 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     guest = heap_top(&f->split);
     if (guest != NULL && guest->split.timer.first < next_ms)
         next_ms = guest->split.timer.first;
+    guest = heap_top(&f->stranded);
+    if (guest != NULL && guest->stranded.timer.first < next_ms)
+        next_ms = guest->stranded.timer.first;
     for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
         if (!drain_is_final(o->drain->state) && o->drain->next_ms < next_ms)
             next_ms = o->drain->next_ms;

@@ -261,7 +261,7 @@ static bool is_driven(const struct job *job)
 {
     bool runs = order_is_out(job, ORDER_MIGRATE) || job->resolution.hv_job == JOB_SEEN_ACTIVE;
     return job->monitor.monitor_driver != NULL && job->phase == PHASE_RUNNING && runs &&
-           !job->resolving && !job->call.over;
+           !job->resolving && !job->call.over && move_is_ours(job);
 }
 
 /* Recorded once for each time that the target becomes silent. */

@@ -67,7 +67,9 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     watch->of.act.next_seq = job->monitor.next_sample_seq;
 
     job->call.over = job->call.withdrawn = false;
-    job->stream.switched = job->stream.unseen = false;
+    job->stream.switched = job->stream.unseen = job->stream.received = false;
+    job->stream.shut_down_there = job->resolution.foreign = false;
+    job->resolution.not_received_ms = 0;
     const struct node *target = fleet_node(f, job->target);
     job->stream.target_resumed = false;
     job->stream.target_unseen = target == NULL || !target->connected;
@@ -85,6 +87,7 @@ void move_begin(struct fleet *f, struct job *job, struct moment now, struct effe
     job->resolution.ownership_last = -1;
     job->resolution.ownership_since_ms = 0;
     job->queue.wake_ms = now.mono_ms + f->config.idle_call_timeout_ms;
+    observe_note_hosts(f, job);
     monitor_driver_begin(f, job);
     move_call(f, job, now, fx);
 }
@@ -210,10 +213,16 @@ static void advance_abort(struct fleet *f, struct job *job, struct moment now, s
     }
     int64_t guard_ms = job->abort.asked_ms + f->config.abort_guard_ms;
     if (now.mono_ms >= guard_ms) {
-        fail_abort(job, "no result in time; a late one still counts", now, fx);
+        fail_abort(job,
+                   move_is_ours(job) ? "no result in time; a late one still counts"
+                                     : "not ordered: the target was not seen to receive the "
+                                       "migration, so it may be somebody else's",
+                   now, fx);
         return;
     }
     wake_by(job, guard_ms);
+    if (!move_is_ours(job))
+        return; /* nor is one that the target does not receive */
     if (job->orders[ORDER_ABORT].id != 0 || job->abort.accepted)
         return;
     enum remedy_stop how = remedy_how_to_stop(job, now);
@@ -251,6 +260,12 @@ static void remember(struct job *job)
     bool has_run = target != SIDE_MOVING && target != SIDE_BLIND && !ownership_is_gone(target);
     job->stream.switched = job->stream.switched || source == SIDE_MOVING;
     job->stream.target_resumed = job->stream.target_resumed || has_run;
+    job->stream.received = job->stream.received || has_run || target == SIDE_MOVING;
+}
+
+bool move_is_ours(const struct job *job)
+{
+    return order_is_out(job, ORDER_MIGRATE) || (job->stream.received && !job->resolution.foreign);
 }
 
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -265,7 +280,8 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
     if (job->phase == PHASE_RUNNING &&
         now.mono_ms - job->monitor.driven_ms >= MONITOR_DRIVER_BLIND_MS)
         monitor_driver_step(f, job, NULL, now, fx);
-    remedy_advance(f, job, now, fx);
+    if (move_is_ours(job))
+        remedy_advance(f, job, now, fx);
     userpause_seen(job, now, fx);
     if (!order_is_out(job, ORDER_MIGRATE))
         resolve_advance(f, job, now, fx);

@@ -28,6 +28,9 @@ void move_ask_abort(struct job *job, const char *requester, enum abort_cause cau
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 /* Was the target connected, without a missed message, since the call was made? */
 bool move_saw_target(struct fleet *f, const struct job *job);
+/* May the migration that runs on the source be given orders? Ferry's is the one of this process's
+ * call, or one that the target was seen to receive; any other is somebody else's. */
+bool move_is_ours(const struct job *job);
 /* A job from the store whose call was recorded: this process made no call for it. */
 void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 

@@ -1,6 +1,8 @@
 /* observe.c - see observe.h. */
 #include "engine/data/observe.h"
 
+#include <string.h>
+
 #include "base/text.h"
 
 enum { FRESH_MS = 1000, OBSERVE_AGAIN_MAX = 3, STATE_LOST_MS = 60000 };
@@ -86,6 +88,8 @@ bool observe_answered_later(struct fleet *f, struct job *job, uint64_t id,
     if (id == 0 || (!is_source && job->resolution.target_side.query_id != id))
         return false;
     (is_source ? &job->resolution.source_side : &job->resolution.target_side)->query_id = 0;
+    const struct hv_observation trusted = observe_trusted(f, job, is_source, observation);
+    observation = &trusted;
     const struct job *next = fleet_active_job(f, job->guest_uuid);
     if (!is_source && job->result.outcome == OUTCOME_SUCCEEDED && next != NULL && next->epoch > 0)
         return true; /* the guest migrates again: its absence proves nothing */
@@ -93,6 +97,41 @@ bool observe_answered_later(struct fleet *f, struct job *job, uint64_t id,
     report_residue(job, residue_of(job, observation, is_source),
                    job->result.residue && !job->result.observe_later, is_source, now, fx);
     return true;
+}
+
+void observe_note_hosts(struct fleet *f, struct job *job)
+{
+    const struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
+    TEXT_SET(job->resolution.source_host, source != NULL ? source->facts.uuid : "");
+    TEXT_SET(job->resolution.target_host, target != NULL ? target->facts.uuid : "");
+    job->changed = true;
+}
+
+/* uuid: as noted; empty: not known, so nothing can be compared. */
+static bool is_other(const struct node *node, const char *uuid)
+{
+    return node != NULL && node->facts_fresh && node->facts.uuid[0] != '\0' && uuid[0] != '\0' &&
+           strcmp(node->facts.uuid, uuid) != 0;
+}
+
+struct hv_observation observe_trusted(struct fleet *f, const struct job *job, bool is_source,
+                                      const struct hv_observation *observation)
+{
+    const struct node *node = fleet_node(f, is_source ? job->source : job->target);
+    const char *uuid = is_source ? job->resolution.source_host : job->resolution.target_host;
+    bool unproven = node != NULL && !node->facts_fresh && uuid[0] != '\0';
+    if (!unproven && !is_other(node, uuid))
+        return *observation;
+    return (struct hv_observation){
+        .presence = HV_UNREACHABLE, .job_type = -1, .at_ms = observation->at_ms};
+}
+
+const struct node *observe_other_machine(struct fleet *f, const struct job *job)
+{
+    const struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
+    if (is_other(source, job->resolution.source_host))
+        return source;
+    return is_other(target, job->resolution.target_host) ? target : NULL;
 }
 
 /* An answer that never comes (a full queue, no memory) counts as unreachable. */

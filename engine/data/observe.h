@@ -26,4 +26,13 @@ void observe_begin(struct fleet *f, struct job *job, struct moment now, struct e
  * other was awaited: an outdated one is queried again first. */
 bool observe_answered(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
+/* Notes which machines the source and the target are, at the migrate call. */
+void observe_note_hosts(struct fleet *f, struct job *job);
+/* The answer of a node, or unreachable where its name now means another machine, or is not known to
+ * mean the same one: such an answer proves nothing about the guest. */
+struct hv_observation observe_trusted(struct fleet *f, const struct job *job, bool is_source,
+                                      const struct hv_observation *observation);
+/* The node that is another machine than at the migrate call; NULL: none. */
+const struct node *observe_other_machine(struct fleet *f, const struct job *job);
+
 #endif

@@ -8,6 +8,7 @@
 #include "engine/data/carry.h"
 #include "engine/data/final.h"
 #include "engine/data/flags.h"
+#include "engine/data/gone.h"
 #include "engine/data/monitor.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/move.h"
@@ -24,6 +25,7 @@ enum {
     SETTLED_MS = 1000,     /* absence must be observed for this long */
     JOB_ANSWER_MS = 10000, /* limit for an answer about the source's job */
     LEFTOVER_MS = 10000,   /* how long a dead copy may remain on the target */
+    FOREIGN_MS = 10000, /* a migration that the target does not receive for so long is not ours */
     CALLS_AGAIN_MAX = 2,
 };
 
@@ -43,14 +45,17 @@ void resolve_begin(struct job *job, struct moment now)
     job->resolution.reported = false;
 }
 
-static void reason_from_error(const struct job *job, char *out, size_t out_bytes)
+/* Why the migration did not complete, by the call's answer. */
+static void reason_from_error(const struct job *job, bool stayed, char *out, size_t out_bytes)
 {
     const struct err *error = &job->result.error;
     bool relayed =
         (job->call.flags & FLAGS_RELAYED) != 0 && job->adopted; /* by an earlier version */
-    if (error->code == ERR_NONE || error->code == ERR_UNREACHABLE)
-        (void)snprintf(out, out_bytes,
-                       "the migration ended unobserved and the guest stayed on %s%s", job->source,
+    if (error->code == ERR_NONE && job->call.over)
+        (void)snprintf(out, out_bytes, "the migrate call reported success");
+    else if (error->code == ERR_NONE || error->code == ERR_UNREACHABLE)
+        (void)snprintf(out, out_bytes, "the migration ended unobserved%s%s%s",
+                       stayed ? " and the guest stayed on " : "", stayed ? job->source : "",
                        relayed ? ": its memory passed through Ferry, which was restarted" : "");
     else if (error->hv_code != 0)
         (void)snprintf(out, out_bytes, "virError(Code=%d, Domain=%d, Message='%.400s')",
@@ -79,7 +84,7 @@ static void finish_on_source(struct fleet *f, struct job *job, struct moment now
         (void)snprintf(ending.reason, sizeof ending.reason, "aborted by %s: %.400s",
                        job->abort.requester, job->abort.why);
     } else {
-        reason_from_error(job, ending.reason, sizeof ending.reason);
+        reason_from_error(job, true, ending.reason, sizeof ending.reason);
         name_remedy(job, ending.reason);
     }
     if (job->abort.asked)
@@ -100,26 +105,6 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
     if (job->abort.asked)
         job->abort.status = ABORT_FAILED; /* the migration completed before the abort */
     final_finish(f, job, TRIGGER_ON_TARGET, &ending, now, fx);
-}
-
-/* On no host: lost, unless the source still has its definition, shut off: then the guest ended
- * during the migration. */
-static void finish_gone(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
-{
-    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
-    bool is_off = source == SIDE_OFF;
-    struct step_ending ending = {.outcome = is_off ? OUTCOME_FAILED : OUTCOME_LOST,
-                                 .guest_at = is_off ? GUEST_AT_STOPPED : GUEST_AT_LOST};
-    char cause[JOB_REASON_MAX];
-    reason_from_error(job, cause, sizeof cause);
-    (void)snprintf(ending.reason, sizeof ending.reason,
-                   "the guest runs on neither node: %s on %s, %s on %s; %.300s",
-                   ownership_side_name(source), job->source,
-                   ownership_side_name(ownership_side(&job->resolution.target_side.observation)),
-                   job->target, cause);
-    if (job->abort.asked)
-        job->abort.status = ABORT_FAILED;
-    final_finish(f, job, TRIGGER_LOST, &ending, now, fx);
 }
 
 /* An earlier process recorded the intent and died: with proof that the call was never made, or
@@ -177,17 +162,28 @@ static const char *text_of_wait(enum ownership_side source, enum ownership_side 
 }
 
 /* A state that lasts too long without an outcome is reported once, becomes the pending reason,
- * and releases its slot. */
-static void report(struct fleet *f, struct job *job, enum ownership ownership, struct moment now,
-                   struct effects *fx)
+ * and releases its slot. text: NULL: that of the table. */
+static void report(struct fleet *f, struct job *job, enum ownership ownership, const char *text,
+                   struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
-    const char *text =
-        reports[ownership].text != NULL ? reports[ownership].text : text_of_wait(source, target);
+    if (text == NULL)
+        text = reports[ownership].text != NULL ? reports[ownership].text
+                                               : text_of_wait(source, target);
     if (ownership == OWNERSHIP_BLIND && monitor_driver_must_resume(job))
         text = "Ferry paused the guest on the source; it is resumed when the target answers, or by "
                "`ferry resolve`";
+    const struct node *other = observe_other_machine(f, job);
+    char machine[JOB_REASON_MAX];
+    if (other != NULL) {
+        (void)snprintf(machine, sizeof machine,
+                       "%.64s is another machine than at the migrate call (host UUID %s): what it "
+                       "reports proves nothing; name the right one in the configuration, or `ferry "
+                       "resolve`",
+                       other->name, other->facts.uuid);
+        text = machine;
+    }
     bool over = job->call.over || job->resolution.hv_job == JOB_SEEN_NONE;
     bool stalls = job->wait.pending == PENDING_STALLED && ownership == OWNERSHIP_WAIT && !over;
     if (!stalls) /* the stall's reason has more detail while a call is open */
@@ -202,6 +198,59 @@ static void report(struct fleet *f, struct job *job, enum ownership ownership, s
     if (now.mono_ms - job->resolution.ownership_since_ms >= FLEET_SLOT_KEPT_MS &&
         fleet_release_slot(f, job) && ownership != OWNERSHIP_SPLIT)
         incidents_unproven(f, job, now.wall_ms);
+}
+
+/* The end of a job whose source and target do not run the guest. */
+static void end_gone(struct fleet *f, struct job *job, enum gone gone, const char *node,
+                     struct moment now, struct effects *fx)
+{
+    static const struct {
+        enum trigger trigger;
+        enum outcome outcome;
+        enum guest_at guest_at;
+    } ends[] = {
+        [GONE_ELSEWHERE] = {TRIGGER_ELSEWHERE, OUTCOME_FAILED, GUEST_AT_ELSEWHERE},
+        [GONE_MOVED_ON] = {TRIGGER_ON_TARGET, OUTCOME_SUCCEEDED, GUEST_AT_ELSEWHERE},
+        [GONE_ARRIVED] = {TRIGGER_ON_TARGET, OUTCOME_SUCCEEDED, GUEST_AT_CRASHED},
+        [GONE_STOPPED] = {TRIGGER_LOST, OUTCOME_FAILED, GUEST_AT_STOPPED},
+        [GONE_LOST] = {TRIGGER_LOST, OUTCOME_LOST, GUEST_AT_LOST},
+    };
+    struct step_ending ending = {.outcome = ends[gone].outcome, .guest_at = ends[gone].guest_at};
+    const struct job_resolution *seen = &job->resolution;
+    char cause[JOB_REASON_MAX];
+    reason_from_error(job, false, cause, sizeof cause);
+    if (ending.outcome != OUTCOME_SUCCEEDED)
+        (void)snprintf(ending.reason, sizeof ending.reason,
+                       "the guest runs on %s%s: %s on %s, %s on %s; %.300s",
+                       gone == GONE_ELSEWHERE ? node : "neither node",
+                       gone == GONE_ELSEWHERE ? ", where this migration did not take it" : "",
+                       ownership_side_name(ownership_side(&seen->source_side.observation)),
+                       job->source,
+                       ownership_side_name(ownership_side(&seen->target_side.observation)),
+                       job->target, cause);
+    else
+        recovery_arrived(job, now, fx);
+    if (job->abort.asked)
+        job->abort.status = ABORT_FAILED;
+    final_finish(f, job, ends[gone].trigger, &ending, now, fx);
+}
+
+static void settle_gone(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const char *node = "";
+    enum gone gone = gone_decide(f, job, &node);
+    if (gone != GONE_UNKNOWN) {
+        end_gone(f, job, gone, node, now, fx);
+        return;
+    }
+    char text[JOB_NOTE_MAX];
+    (void)snprintf(text, sizeof text, "Neither node runs the guest; %.64s may have it: %s", node,
+                   gone_elsewhere(f, job) != NULL
+                       ? "it is being moved there, or was last seen there"
+                       : "that node's guests are not known");
+    job->resolution.guest_at = GUEST_AT_UNKNOWN;
+    if (now.mono_ms - job->resolution.ownership_since_ms >= reports[OWNERSHIP_BLIND].after_ms)
+        report(f, job, OWNERSHIP_BLIND, text, now, fx);
 }
 
 /* The source runs the guest and the target is unreachable. When the target's last answer is
@@ -232,6 +281,42 @@ static bool may_be_port(struct fleet *f, const struct job *job)
            job->result.error.hv_domain == FROM_QEMU && !job->abort.asked && move_saw_target(f, job);
 }
 
+/* A migration runs on the source: whose? Ferry's is only what the target receives. A target that
+ * has no copy for FOREIGN_MS receives nothing: then somebody else started it, and it is left
+ * alone. True: it is Ferry's, or nothing is proven yet. */
+static bool may_be_ours(struct fleet *f, struct job *job, enum ownership_side target,
+                        struct moment now, struct effects *fx)
+{
+    struct job_resolution *seen = &job->resolution;
+    if (seen->hv_job != JOB_SEEN_ACTIVE || !ownership_is_gone(target)) {
+        seen->not_received_ms = 0;
+        if (seen->hv_job == JOB_SEEN_ACTIVE && target == SIDE_BLIND && !job->stream.received)
+            report(f, job, OWNERSHIP_BLIND,
+                   "A migration runs on the source; whether it is this one is known when the "
+                   "target answers",
+                   now, fx);
+        return true;
+    }
+    if (seen->not_received_ms == 0)
+        seen->not_received_ms = now.mono_ms;
+    return now.mono_ms - seen->not_received_ms < FOREIGN_MS;
+}
+
+static void finish_foreign(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE};
+    char cause[JOB_REASON_MAX];
+    reason_from_error(job, false, cause, sizeof cause);
+    job->resolution.foreign = true;
+    (void)snprintf(ending.reason, sizeof ending.reason,
+                   "somebody else migrates the guest from %s: %s does not receive that migration, "
+                   "so Ferry leaves it alone; %.300s",
+                   job->source, job->target, cause);
+    if (job->abort.asked)
+        job->abort.status = ABORT_FAILED;
+    final_finish(f, job, TRIGGER_ON_SOURCE, &ending, now, fx);
+}
+
 /* The source runs the guest. That is the end only if its own job is over too: a call that was
  * refused because another one runs must not count as a failed migration. */
 static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
@@ -240,13 +325,17 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     bool over = job->resolution.hv_job == JOB_SEEN_NONE || job->resolution.hv_job == JOB_SEEN_OTHER;
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     if (job->resolution.guest_at == GUEST_AT_SPLIT && target == SIDE_BLIND) {
-        report(f, job, OWNERSHIP_BLIND, now, fx);
+        report(f, job, OWNERSHIP_BLIND, NULL, now, fx);
         return; /* it ran on both: an unreachable host ends nothing */
     }
     job->resolution.guest_at = GUEST_AT_SOURCE;
+    if (!may_be_ours(f, job, target, now, fx)) {
+        finish_foreign(f, job, now, fx);
+        return;
+    }
     if (!over)
         job->resolution.ownership_since_ms = now.mono_ms; /* "no job" must last by itself */
-    if (job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->call.over) {
+    if (job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->call.over && move_is_ours(job)) {
         job->changed = job->changed || job->resolving;
         job->resolving =
             false; /* the migration simply runs, without a call of this process; it is observed */
@@ -264,7 +353,7 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         return;
     if (may_run_there(job) || (monitor_driver_must_resume(job) && !ownership_is_gone(target))) {
         job->resolution.guest_at = GUEST_AT_UNKNOWN;
-        report(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, now, fx);
+        report(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, NULL, now, fx);
         return; /* not resumed while the target may run it */
     }
     if (monitor_driver_resume_guest(f, job, now, fx))
@@ -323,7 +412,8 @@ static bool resume_leftover(struct fleet *f, struct job *job, int64_t stable_ms,
     bool fresh =
         now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
     bool may_have_run = stream->target_resumed || !move_saw_target(f, job) ||
-                        stream->postcopy_ordered || job->mode == MODE_POSTCOPY;
+                        stream->postcopy_ordered || job->mode == MODE_POSTCOPY ||
+                        gone_elsewhere(f, job) != NULL;
     bool stays_paused = job->userpause.requested || (job->call.flags & HV_MIGRATE_PAUSED) != 0;
     if (!left || may_have_run || stays_paused)
         return false;
@@ -357,6 +447,55 @@ static void note_split(struct fleet *f, struct job *job, enum ownership ownershi
     }
 }
 
+/* The source is in a switch-over or in post-copy, the target has nothing, and a third node has the
+ * guest: the migration between those two is somebody else's. */
+static bool is_moved_by_others(struct fleet *f, struct job *job, enum ownership_side source,
+                               enum ownership_side target, struct moment now, struct effects *fx)
+{
+    bool leaves =
+        source == SIDE_MOVING || source == SIDE_POSTCOPY || source == SIDE_POSTCOPY_FAILED;
+    const struct domain *elsewhere =
+        leaves && ownership_is_gone(target) ? gone_elsewhere(f, job) : NULL;
+    if (elsewhere == NULL || order_is_out(job, ORDER_MIGRATE))
+        return false;
+    char text[JOB_NOTE_MAX];
+    (void)snprintf(text, sizeof text, "Somebody else migrates the guest to %.64s; left alone",
+                   elsewhere->node->name);
+    job->resolution.foreign = true;
+    job->resolution.guest_at = GUEST_AT_UNKNOWN;
+    report(f, job, OWNERSHIP_WAIT, text, now, fx);
+    return true;
+}
+
+void resolve_event(struct job *job, bool at_target, const struct hv_event *event)
+{
+    enum { BY_SHUTDOWN = 0 }; /* libvirt's detail of STOPPED */
+    if (at_target && event->a == HV_LIFECYCLE_STOPPED)
+        job->stream.shut_down_there = event->b == BY_SHUTDOWN;
+}
+
+/* In post-copy the guest runs on the target: when it shuts itself down there, the source's part
+ * is of no use to anybody, and nothing is to be recovered. */
+static bool finish_shut_down(struct fleet *f, struct job *job, enum ownership_side target,
+                             struct moment now, struct effects *fx)
+{
+    const struct hv_observation *there = &job->resolution.target_side.observation;
+    bool by_itself = (target == SIDE_OFF && there->state == HV_STATE_SHUTOFF &&
+                      there->reason == HV_SHUTOFF_SHUTDOWN) ||
+                     (ownership_is_gone(target) && job->stream.shut_down_there);
+    if (job->mode != MODE_POSTCOPY || !by_itself || order_is_out(job, ORDER_MIGRATE))
+        return false;
+    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_CRASHED};
+    (void)snprintf(ending.reason, sizeof ending.reason,
+                   "the guest shut itself down on %s, where it ran in post-copy", job->target);
+    effects_event(
+        fx, job, now.wall_ms, true, "PartLeft",
+        "A part of the guest, which has ended, may be left paused on %s: destroy it there.",
+        job->source);
+    final_finish(f, job, TRIGGER_LOST, &ending, now, fx);
+    return true;
+}
+
 static void decide(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
@@ -369,6 +508,11 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
     if (settled) /* the two observations of one round may straddle the switch-over */
         note_split(f, job, ownership, now);
     userpause_seen(job, now, fx);
+    bool holds_part =
+        source == SIDE_POSTCOPY || source == SIDE_POSTCOPY_FAILED || source == SIDE_MOVING;
+    if (is_moved_by_others(f, job, source, target, now, fx) ||
+        (settled && holds_part && finish_shut_down(f, job, target, now, fx)))
+        return;
     if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stable_ms, now, fx)) {
         bool given_up =
             job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
@@ -384,14 +528,14 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
         settle_on_source(f, job, now, fx);
     } else if (ownership == OWNERSHIP_GONE) {
         if (settled)
-            finish_gone(f, job, now, fx);
+            settle_gone(f, job, now, fx);
     } else {
         bool was_split = job->resolution.guest_at == GUEST_AT_SPLIT && ownership == OWNERSHIP_BLIND;
         if (settled && !was_split)
             job->resolution.guest_at = ownership_guest_at(ownership);
         if (!resume_leftover(f, job, stable_ms, now, fx) &&
             stable_ms >= reports[ownership].after_ms)
-            report(f, job, ownership, now, fx);
+            report(f, job, ownership, NULL, now, fx);
     }
 }
 

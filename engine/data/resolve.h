@@ -12,4 +12,7 @@
 void resolve_begin(struct job *job, struct moment now);
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
+/* A lifecycle event of the guest on one of its nodes. */
+void resolve_event(struct job *job, bool at_target, const struct hv_event *event);
+
 #endif

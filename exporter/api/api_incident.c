@@ -1,4 +1,5 @@
-/* api_incident.c - incidents as objects, named after their migrations. Closed ones are shown for a
+/* api_incident.c - incidents as objects, named after their migrations, or after the guest where no
+ * migration is about it. Closed ones are shown for a
  * while; older ones are in the store (`ferry query`). */
 #include "exporter/api/api.h"
 
@@ -25,7 +26,7 @@ static const char *ns(const struct snapshot *s, size_t i)
 
 static const char *name(const struct snapshot *s, size_t i)
 {
-    return s->incidents[i].migration;
+    return incident_name(&s->incidents[i]);
 }
 
 static struct json_object *labels(const struct snapshot *s, size_t i)
@@ -43,13 +44,13 @@ static const char *state_of(const struct incident *incident)
 static struct json_object *object(const struct snapshot *s, size_t i)
 {
     const struct incident *incident = &s->incidents[i];
-    const struct api_meta meta = {incident->ns, incident->migration, incident->uid, s->generation,
-                                  incident->opened_ms};
+    const struct api_meta meta = {incident->ns, incident_name(incident), incident->uid,
+                                  s->generation, incident->opened_ms};
     struct json_object *out = json_object_new_object();
     (void)api_add_meta(out, KIND_INCIDENT, &meta);
     struct json_object *spec = json_add_object(out, "spec");
     json_add_text(spec, "vmiName", incident->guest);
-    json_add_text(spec, "migrationName", incident->migration);
+    api_add_unless_empty(spec, "migrationName", incident->migration);
     struct json_object *status = json_add_object(out, "status");
     json_add_text(status, "state", state_of(incident));
     json_add_text(status, "kind", incident_kind_name(incident->kind));

@@ -162,8 +162,9 @@ static bool read_host(struct world *w, const struct yaml_node *node, struct err 
     static const char *const keys[] = {"name",     "libvirt", "qemu",  "memory",        "cpus",
                                        "address",  "helper",  "tls",   "labels",        "taints",
                                        "cpu",      "path",    "pools", "unschedulable", "machines",
-                                       "networks", "bridges", "arch",  "hugepages",     "silent"};
-    const char *name = NULL, *address = "", *arch = "x86_64";
+                                       "networks", "bridges", "arch",  "hugepages",     "silent",
+                                       "uuid"};
+    const char *name = NULL, *address = "", *arch = "x86_64", *uuid = "";
     bool helper = false, silent = false;
     uint64_t memory = 0, cpus = 0;
     if (w->n_hosts == WORLD_HOSTS_MAX)
@@ -173,7 +174,8 @@ static bool read_host(struct world *w, const struct yaml_node *node, struct err 
     host->is.tls = true;
     if (!yaml_only_keys(w->yaml, node, keys, COUNT(keys), err) ||
         !case_text(w, node, "name", &name, err) || !case_text(w, node, "address", &address, err) ||
-        !case_text(w, node, "arch", &arch, err) || !case_bool(w, node, "helper", &helper, err) ||
+        !case_text(w, node, "arch", &arch, err) || !case_text(w, node, "uuid", &uuid, err) ||
+        !case_bool(w, node, "helper", &helper, err) ||
         !case_bool(w, node, "silent", &silent, err) ||
         !case_bool(w, node, "tls", &host->is.tls, err) ||
         !case_number(w, node, "memory", &memory, err) ||
@@ -188,6 +190,7 @@ static bool read_host(struct world *w, const struct yaml_node *node, struct err 
     TEXT_SET(host->is.migration_host, address);
     TEXT_SET(host->is.helper, helper ? "helper" : "");
     TEXT_SET(host->facts.arch, arch);
+    TEXT_SET(host->facts.uuid, uuid);
     host->facts.memory_kib = memory / 1024;
     host->facts.cpus = (unsigned)cpus;
     host->connected = !silent;

@@ -97,6 +97,8 @@ static void show_drain(struct buf *out, const struct object *object)
     const struct drain *drain = object->drain;
     buf_addf(out, "drain %s of %s: %s%s%s\n", object->name, drain->node,
              drain_state_name(drain->state), drain->message[0] != '\0' ? ": " : "", drain->message);
+    for (size_t i = 0; i < drain->n_shut_off && i < DRAIN_SHUT_OFF_MAX; i++)
+        buf_addf(out, "  %s: shut off, stays\n", drain->shut_off[i].name);
     for (size_t i = 0; i < drain->n; i++) {
         const struct drain_guest *guest = &drain->guests[i];
         buf_addf(out, "  %s: %s", guest->name, drain_guest_state_name(guest->state));
@@ -115,12 +117,12 @@ static void show_incidents(struct buf *out, const struct incidents *incidents)
     for (size_t i = 0; i < incidents->n; i++) {
         const struct incident *one = &incidents->list[i];
         if (one->end == INCIDENT_END_NONE)
-            buf_addf(out, "incident %s: %s of %s on %s, plane %s, cause %s\n", one->migration,
+            buf_addf(out, "incident %s: %s of %s on %s, plane %s, cause %s\n", incident_name(one),
                      incident_kind_name(one->kind), one->guest, one->node, one->plane, one->cause);
     }
     for (size_t i = 0; i < incidents->n_closed; i++) {
         const struct incident *one = &incidents->closed[i];
-        buf_addf(out, "incident %s: %s of %s, closed (%s) by %s\n", one->migration,
+        buf_addf(out, "incident %s: %s of %s, closed (%s) by %s\n", incident_name(one),
                  incident_kind_name(one->kind), one->guest, incident_end_name(one->end), one->by);
     }
 }

@@ -282,7 +282,12 @@ static bool do_lose(struct world *w, const struct yaml_node *step, struct err *e
 static bool do_connect(struct world *w, const struct yaml_node *step, struct err *err)
 {
     struct world_host *host = host_of(w, step, "connect", err);
-    return host != NULL && world_connect(w, host, err);
+    const char *uuid = NULL;
+    if (host == NULL || !case_text(w, step, "uuid", &uuid, err))
+        return false;
+    if (uuid != NULL) /* another machine answers to its name */
+        TEXT_SET(host->facts.uuid, uuid);
+    return world_connect(w, host, err);
 }
 
 static bool do_list(struct world *w, const struct yaml_node *step, struct err *err)
@@ -525,7 +530,7 @@ static const struct {
     {"job", do_job, {"is"}},
     {"volume", do_volume, {"disk", "exists", "creatable", "size", "free"}},
     {"lose", do_lose, {"how"}},
-    {"connect", do_connect, {NULL}},
+    {"connect", do_connect, {"uuid"}},
     {"list", do_list, {NULL}},
     {"path", do_path, {"is"}},
     {"event", do_event, {"host", "is", "detail"}},

@@ -132,6 +132,19 @@ static void law_of_the_place(const struct laws *l, const struct job *job)
     fuzz_fail("%s says %s, and no host said so", job->uid, guest_at_name(job->resolution.guest_at));
 }
 
+/* A third host said last that it runs the guest. */
+static void law_of_the_third_place(const struct laws *l, const struct job *job)
+{
+    for (unsigned h = 0; h < LAWS_HOSTS; h++)
+        for (unsigned g = 0; g < LAWS_GUESTS; g++)
+            if (strcmp(job->source, laws_host(h)) != 0 && strcmp(job->target, laws_host(h)) != 0 &&
+                strcmp(job->guest_uuid, laws_guest(g)) == 0 &&
+                (owns(&l->facts[h][g]) || is_in_trouble(&l->facts[h][g])))
+                return;
+    fuzz_fail("%s says %s, and no third host said so", job->uid,
+              guest_at_name(job->resolution.guest_at));
+}
+
 static void law_of_the_outcome(const struct laws *l, const struct laws_job *j,
                                const struct job *job, enum phase from)
 {
@@ -153,6 +166,17 @@ static void law_of_the_outcome(const struct laws *l, const struct laws_job *j,
         FUZZ_LAW(s->answered && is_gone(&s->observation) && t->answered && is_gone(&t->observation),
                  "lost: somebody did not say so");
         break;
+    case GUEST_AT_CRASHED:
+        FUZZ_LAW(t->answered && is_gone(&t->observation), "ended on the target: it is there");
+        FUZZ_LAW(s->answered &&
+                     is_gone(&s->observation) == (job->result.outcome == OUTCOME_SUCCEEDED),
+                 "ended on the target: the source has it, or had not all of it");
+        break;
+    case GUEST_AT_ELSEWHERE:
+        FUZZ_LAW(s->answered && is_gone(&s->observation) && t->answered && is_gone(&t->observation),
+                 "elsewhere: a side still has it");
+        law_of_the_third_place(l, job);
+        break;
     case GUEST_AT_STOPPED:
         FUZZ_LAW(s->answered && is_gone(&s->observation) && s->observation.presence == HV_PRESENT,
                  "stopped on the source: it is not defined there");
@@ -160,8 +184,11 @@ static void law_of_the_outcome(const struct laws *l, const struct laws_job *j,
     case GUEST_AT_UNKNOWN: FUZZ_LAW(!handed_off, "an end, and nobody knows where"); break;
     default: fuzz_fail("ended while %s", guest_at_name(job->resolution.guest_at));
     }
+    enum guest_at at = job->resolution.guest_at;
+    bool arrived = at == GUEST_AT_TARGET || ((at == GUEST_AT_CRASHED || at == GUEST_AT_ELSEWHERE) &&
+                                             job->result.outcome == OUTCOME_SUCCEEDED);
     FUZZ_LAW((job->phase == PHASE_SUCCEEDED) == (job->result.outcome == OUTCOME_SUCCEEDED) &&
-                 (job->phase == PHASE_SUCCEEDED) == (job->resolution.guest_at == GUEST_AT_TARGET),
+                 (job->phase == PHASE_SUCCEEDED) == arrived,
              "%s, %s, %s", phase_name(job->phase), outcome_name(job->result.outcome),
              guest_at_name(job->resolution.guest_at));
     FUZZ_LAW(job->result.outcome != OUTCOME_ABORTED || job->abort.asked,

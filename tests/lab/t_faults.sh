@@ -79,7 +79,7 @@ pre_stop_target_qemu)
     ;;
 pre_stop_target_libvirtd) break_host stop-libvirtd h2 && sleep 20 && heal h2 && ends source 90 control 'management-daemon-restart' ;;
 pre_stop_source_libvirtd) break_host stop-libvirtd h1 && sleep 12 && heal h1 && ends either 90 control 'management-daemon-restart' ;;
-pre_destroy_target) host_virsh h2 destroy g-f && ends source 30 data 'destination-vmm-crashed' ;;
+pre_destroy_target) host_virsh h2 destroy g-f && ends source 30 none 'user-cancelled' ;;
 pre_destroy_source) host_virsh h1 destroy g-f && ends lost 30 none 'guest-stopped-during-migration' ;;
 pre_slow)
     break_host limit h1 256kbit

@@ -1,6 +1,7 @@
 /* turn.c - see turn.h. */
 #include "engine/control/scheduling/turn.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -145,10 +146,36 @@ static void start(struct fleet *f, struct job *job, const struct guest *guest, s
         park_unschedulable(f, job, guest);
 }
 
+/* The guest was undefined, and another one has its name: the job would wait for a guest that does
+ * not come back. Not while a node that may have it has not listed its guests. */
+static const struct guest *recreated_guest(struct fleet *f, const struct job *job,
+                                           const struct guest *guest)
+{
+    unsigned count = 0;
+    for (const struct node *node = f->nodes; guest == NULL && node != NULL; node = node->hh.next)
+        if (!node->listed)
+            return NULL;
+    const struct guest *other = fleet_guest_named(f, job->ns, job->guest_name, &count);
+    return other != NULL && other->owner != NULL && strcmp(other->uuid, job->guest_uuid) != 0
+               ? other
+               : NULL;
+}
+
 /* Is the guest on a connected node? */
 static bool guest_is_there(struct fleet *f, struct job *job, const struct guest *guest,
                            struct moment now, struct effects *fx)
 {
+    const struct guest *other =
+        guest == NULL || guest->owner == NULL ? recreated_guest(f, job, guest) : NULL;
+    if (other != NULL) {
+        char reason[JOB_REASON_MAX];
+        (void)snprintf(reason, sizeof reason,
+                       "the guest is gone: it was recreated under its name, with UUID %s instead "
+                       "of %s; migrate the new guest with a new request",
+                       other->uuid, job->guest_uuid);
+        wait_fail(f, job, TRIGGER_IMPOSSIBLE, reason, now, fx);
+        return false;
+    }
     if (guest == NULL || guest->owner == NULL) {
         step_wait(job, PENDING_GUEST_UNSEEN, now, "the guest has not been seen on any node");
         wait_for_time(job);

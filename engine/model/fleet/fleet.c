@@ -41,6 +41,7 @@ static void free_jobs(struct fleet *f)
     heap_fini(&f->timers);
     heap_fini(&f->pending_change);
     heap_fini(&f->split);
+    heap_fini(&f->stranded);
     heap_fini(&f->finished);
     free(f->queue.scratch);
     HASH_ITER(hh, f->jobs, job, next)
@@ -181,10 +182,12 @@ struct guest *fleet_guest_named(struct fleet *f, const char *ns, const char *nam
     HASH_FIND(hh_name, f->guests_named, key, strlen(key), first);
     *out_count = 0;
     for (struct guest *guest = first; guest != NULL; guest = guest->next_namesake) {
-        (*out_count)++;
+        *out_count += guest->domains != NULL; /* not one that is gone and that a job refers to */
         if (found == NULL || (found->owner == NULL && guest->owner != NULL))
             found = guest;
     }
+    if (found != NULL && *out_count == 0)
+        *out_count = 1;
     return found;
 }
 

@@ -66,6 +66,7 @@ struct fleet {
     uint64_t policies_version;  /* grows when a policy or a namespace's labels change */
     struct heap pending_change; /* guests with a pending change, by time */
     struct heap split;          /* guests seen running on two nodes, by time */
+    struct heap stranded;       /* guests left in a migration, by time */
     struct heap timers;         /* unfinished jobs by their next wake-up */
     struct heap finished;       /* finished jobs in view, oldest first */
     struct job *changed;        /* must be stored */
@@ -97,6 +98,8 @@ struct guest *fleet_guest_named(struct fleet *f, const char *ns, const char *nam
 /* A guest with that name on that node and another uuid; NULL when there is none. */
 const struct guest *fleet_namesake(const struct node *node, const char *name, const char *uuid);
 
+/* Forgets a guest that no node has, unless a job or a timer of an incident refers to it. */
+void fleet_forget_if_gone(struct fleet *f, struct guest *guest);
 /* The complete list of a node's guests: a domain that is not in it is gone. */
 void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_list *list,
                       int64_t wall_ms);

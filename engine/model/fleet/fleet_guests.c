@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "engine/model/fleet/evacuation.h"
+#include "engine/model/fleet/fleet_incidents.h"
 #include "engine/model/fleet/fleet_inside.h"
 #include "engine/model/fleet/ledger.h"
 
@@ -93,6 +94,32 @@ static void note_split(struct fleet *f, struct guest *guest)
     guest->split = (struct guest_split){.asked = 0};
 }
 
+static bool is_broken(const struct domain *domain)
+{
+    return (domain->state == HV_STATE_RUNNING && domain->reason == HV_RUNNING_POSTCOPY_FAILED) ||
+           (domain->state == HV_STATE_PAUSED && domain->reason == HV_PAUSED_POSTCOPY_FAILED);
+}
+
+bool guest_is_stranded(const struct guest *guest)
+{
+    const struct domain *owner = guest->owner;
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+        if (is_broken(domain))
+            return true;
+    return owner != NULL && owner->state == HV_STATE_PAUSED &&
+           owner->reason == HV_PAUSED_MIGRATION && (owner->persistent || guest->has_run);
+}
+
+/* stranded.c waits, observes again, and opens or closes the incident. */
+static void note_stranded(struct fleet *f, struct guest *guest)
+{
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+        guest->has_run = guest->has_run || claim(domain) >= 4;
+    bool is_news = guest_is_stranded(guest) != guest->stranded.reported;
+    if (is_news && guest->stranded.timer.in == NULL)
+        heap_put(&f->stranded, &guest->stranded.timer, 0, (int64_t)fleet_touch(f), guest);
+}
+
 static struct domain *find_domain(const struct guest *guest, const struct node *node)
 {
     struct domain *domain = guest->domains;
@@ -116,6 +143,14 @@ static struct domain *add_domain(struct guest *guest, struct node *node)
     node->domains = domain;
     node->n_positions++;
     return domain;
+}
+
+/* An incident of a guest that is gone is closed first. */
+void fleet_forget_if_gone(struct fleet *f, struct guest *guest)
+{
+    if (guest->domains == NULL && fleet_active_job(f, guest->uuid) == NULL &&
+        guest->split.timer.in == NULL && guest->stranded.timer.in == NULL)
+        fleet_forget_guest(f, guest);
 }
 
 /* Removes the domain, and the guest with its last domain unless a job refers to it. */
@@ -145,9 +180,10 @@ static void remove_domain(struct fleet *f, struct domain *domain)
         guest->persistent = guest->owner != NULL && guest->owner->persistent;
     }
     note_split(f, guest);
-    if (guest->domains == NULL && fleet_active_job(f, guest->uuid) == NULL) {
-        fleet_forget_guest(f, guest);
-    }
+    note_stranded(f, guest);
+    if (guest->domains == NULL)
+        wake_guest(f, guest);
+    fleet_forget_if_gone(f, guest);
     fleet_node_improved(f, node);
     f->drains_due = f->queue.affinity_changed = true;
 }
@@ -167,6 +203,7 @@ static void set_domain(struct fleet *f, struct domain *domain, int state, int re
     choose_owner(f, domain->guest);
     domain->guest->persistent = domain->guest->owner->persistent;
     note_split(f, domain->guest);
+    note_stranded(f, domain->guest);
     ledger_domain(f, domain, false);
     if (!domain_is_up(domain))
         fleet_node_improved(f, domain->node);
@@ -205,11 +242,13 @@ static void take_name(struct fleet *f, struct guest *guest, const struct hv_gues
     HASH_FIND(hh_name, f->guests_named, guest->key, strlen(guest->key), first);
     if (first == NULL)
         HASH_ADD_KEYPTR(hh_name, f->guests_named, guest->key, strlen(guest->key), guest);
-    for (; first != NULL; first = first->next_namesake)
+    for (; first != NULL; first = first->next_namesake) {
+        wake_guest(f, first); /* perhaps it was recreated under this name */
         if (first->next_namesake == NULL) {
             first->next_namesake = guest;
             break;
         }
+    }
 }
 
 void guest_free(struct guest *guest)
@@ -232,6 +271,7 @@ void fleet_forget_guest(struct fleet *f, struct guest *guest)
     leave_name(f, guest);
     heap_remove(&guest->change_timer);
     heap_remove(&guest->split.timer);
+    heap_remove(&guest->stranded.timer);
     HASH_DEL(f->guests, guest);
     guest_free(guest);
     f->guests_version = fleet_touch(f);
@@ -249,6 +289,7 @@ static struct guest *new_guest(struct fleet *f, const char *uuid)
         newest = fleet_newest_finished(f, uuid);
     if (newest != NULL)
         TEXT_SET(guest->newest_job, newest->uid);
+    incidents_adopt_guest(f, guest);
     return guest;
 }
 

@@ -20,8 +20,8 @@ static enum incident_kind kind_of(const struct verdict_rows *judged)
         return INCIDENT_IRRECOVERABLE;
     if (overridden)
         return INCIDENT_KINDS;
-    if (outcome == OUTCOME_SUCCEEDED)
-        return guest_at == GUEST_AT_CRASHED ? INCIDENT_DOWN : INCIDENT_KINDS;
+    if (outcome == OUTCOME_SUCCEEDED) /* without a cause it ended as its user wanted */
+        return guest_at == GUEST_AT_CRASHED && !is_nobodys ? INCIDENT_DOWN : INCIDENT_KINDS;
     if (is_nobodys && ended_by != TRIGGER_WAITED_TOO_LONG)
         return INCIDENT_KINDS;
     if (outcome == OUTCOME_LOST)
@@ -114,17 +114,57 @@ void incidents_unproven(struct fleet *f, const struct job *job, int64_t now_ms)
     open_unjudged(f, job, INCIDENT_UNKNOWN, job->resolution.guest_at, "data", now_ms);
 }
 
-void incidents_settled(struct fleet *f, const char *job_uid, enum incident_kind kind,
-                       int64_t now_ms)
+void incidents_guest(struct fleet *f, const struct guest *guest, enum incident_kind kind,
+                     const char *one, const char *other, int64_t now_ms)
+{
+    struct incident incident = {.kind = kind, .opened_ms = now_ms, .ended_ms = now_ms};
+    TEXT_SET(incident.uid, guest->uuid);
+    TEXT_SET(incident.ns, guest->ns);
+    TEXT_SET(incident.guest, guest->name);
+    TEXT_SET(incident.node, one);
+    TEXT_SET(incident.source, one);
+    TEXT_SET(incident.target, other);
+    TEXT_SET(incident.guest_at,
+             guest_at_name(kind == INCIDENT_SPLIT ? GUEST_AT_SPLIT : GUEST_AT_UNKNOWN));
+    TEXT_SET(incident.plane, "data");
+    TEXT_SET(incident.cause, "no-migration");
+    (void)incidents_open(&f->incidents, &incident);
+    (void)fleet_touch(f);
+}
+
+void incidents_settled(struct fleet *f, const char *uid, enum incident_kind kind, int64_t now_ms)
+{
+    const struct incident *incident = incidents_with_uid(&f->incidents, uid);
+    if (incident == NULL || incident->kind != kind)
+        return;
+    (void)incidents_close(&f->incidents, uid, INCIDENT_END_SETTLED, "ferry", now_ms);
+    (void)fleet_touch(f);
+}
+
+bool incidents_is_visible(struct fleet *f, const char *uid)
+{
+    const struct incident *incident = incidents_with_uid(&f->incidents, uid);
+    if (incident == NULL)
+        return true;
+    const struct node *one = fleet_node(f, incident->source);
+    const struct node *other = fleet_node(f, incident->target);
+    return (one == NULL || one->listed) && (other == NULL || other->listed);
+}
+
+void incidents_adopt_guest(struct fleet *f, struct guest *guest)
 {
     for (size_t i = 0; i < f->incidents.n; i++) {
         const struct incident *incident = &f->incidents.list[i];
-        if (incident->kind != kind || incident->end != INCIDENT_END_NONE ||
-            strcmp(incident->uid, job_uid) != 0)
+        const struct job *job = fleet_job(f, incident->uid);
+        const char *uuid =
+            job != NULL && phase_is_final(job->phase) ? job->guest_uuid : incident->uid;
+        if (incident->end != INCIDENT_END_NONE || strcmp(uuid, guest->uuid) != 0)
             continue;
-        (void)incidents_close(&f->incidents, job_uid, INCIDENT_END_SETTLED, "ferry", now_ms);
-        (void)fleet_touch(f);
-        return;
+        if (incident->kind == INCIDENT_SPLIT) {
+            guest->split.reported = true;
+            TEXT_SET(guest->split.incident, incident->uid);
+        }
+        guest->stranded.reported = guest->stranded.reported || incident->kind == INCIDENT_STRANDED;
     }
 }
 

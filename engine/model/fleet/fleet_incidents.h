@@ -17,13 +17,19 @@ void incidents_split(struct fleet *f, const struct job *job, int64_t now_ms);
 void incidents_internal(struct fleet *f, const struct job *job, int64_t now_ms);
 /* The stored rows of that migration cannot be read: its guest is held until an operator decides. */
 void incidents_unreadable(struct fleet *f, const struct job *job, int64_t now_ms);
-/* Only one copy is left: closes the split incident of that migration. */
-void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms);
 /* The outcome of an unfinished job has not been proven for a minute. */
 void incidents_unproven(struct fleet *f, const struct job *job, int64_t now_ms);
-/* The hosts prove the contrary: closes the migration's incident if it is of that kind. */
-void incidents_settled(struct fleet *f, const char *job_uid, enum incident_kind kind,
-                       int64_t now_ms);
+/* No migration is about that guest: opens an incident of the guest, SPLIT or STRANDED. one, other:
+ * nodes that have it; other may be empty. */
+void incidents_guest(struct fleet *f, const struct guest *guest, enum incident_kind kind,
+                     const char *one, const char *other, int64_t now_ms);
+/* The hosts prove that it is over: closes the incident of that kind with that key. */
+void incidents_settled(struct fleet *f, const char *uid, enum incident_kind kind, int64_t now_ms);
+/* Both nodes of that incident list their guests, or are no longer configured: what they do not show
+ * is gone. */
+bool incidents_is_visible(struct fleet *f, const char *uid);
+/* A guest seen for the first time in this process: is an incident of an earlier one open? */
+void incidents_adopt_guest(struct fleet *f, struct guest *guest);
 /* An operator acknowledges or resolves the incident of a migration. ERR_NOT_FOUND: none is open. */
 MUST_CHECK bool incidents_override(struct fleet *f, const struct resolve_request *request,
                                    int64_t now_ms, struct err *err);

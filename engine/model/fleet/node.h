@@ -108,8 +108,15 @@ struct guest_split { /* seen running on two nodes: engine/control/split.h */
                        yet */
     int64_t asked_ms;
     unsigned rounds;
-    bool reported, settles; /* one copy is left, to be confirmed */
-    char job[JOB_UID_MAX];  /* the job whose incident was opened; empty: none */
+    bool reported, settles;     /* one copy is left, to be confirmed */
+    char incident[JOB_UID_MAX]; /* key of the incident that was opened; empty: none */
+};
+
+struct guest_stranded { /* left in a migration that is nobody's: engine/control/stranded.h */
+    struct heap_link timer;
+    int64_t since_ms; /* monotonic; 0: not seen by the timer yet */
+    uint64_t asked;   /* as in guest_split */
+    bool reported;
 };
 
 struct guest {
@@ -137,6 +144,8 @@ struct guest {
     int64_t change_due_ms;   /* wall: end of its grace period, if later; 0: never */
     struct heap_link change_timer;
     struct guest_split split;
+    struct guest_stranded stranded;
+    bool has_run;                        /* it was seen up on a node, not as an incoming copy */
     uint64_t change_tried;               /* hash of the pending change that was acted on */
     struct guest *next_namesake;         /* same namespace and name, other uuid */
     char key[HV_HOST_MAX + HV_NAME_MAX]; /* namespace/name */
@@ -161,5 +170,8 @@ struct namespace
 bool domain_is_up(const struct domain *domain);
 /* Does it run there, with running CPUs? */
 bool domain_runs(const struct domain *domain);
+/* Is it left in the middle of a migration: broken in post-copy, or paused for a migration where no
+ * node has a better claim, and not as a copy that arrives from an unknown host? */
+bool guest_is_stranded(const struct guest *guest);
 
 #endif

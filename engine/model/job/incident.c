@@ -69,15 +69,31 @@ static struct incident *find_uid(struct incidents *incidents, const char *uid)
     return NULL;
 }
 
+const char *incident_name(const struct incident *incident)
+{
+    return incident->migration[0] != '\0' ? incident->migration : incident->guest;
+}
+
 const struct incident *incidents_find(const struct incidents *incidents, const char *ns,
                                       const char *migration)
 {
+    const struct incident *found = NULL;
     for (size_t i = 0; i < incidents->n; i++) {
         const struct incident *incident = &incidents->list[i];
-        if (is_open(incident) && strcmp(incident->ns, ns) == 0 &&
-            strcmp(incident->migration, migration) == 0)
-            return incident;
+        if (!is_open(incident) || strcmp(incident->ns, ns) != 0 ||
+            strcmp(incident_name(incident), migration) != 0)
+            continue;
+        if (found == NULL || incident->migration[0] != '\0')
+            found = incident;
     }
+    return found;
+}
+
+const struct incident *incidents_with_uid(const struct incidents *incidents, const char *uid)
+{
+    for (size_t i = 0; i < incidents->n; i++)
+        if (is_open(&incidents->list[i]) && strcmp(incidents->list[i].uid, uid) == 0)
+            return &incidents->list[i];
     return NULL;
 }
 

@@ -1,4 +1,5 @@
-/* incident.h - open incidents: migrations whose end an operator must see, one each.
+/* incident.h - open incidents: migrations whose end an operator must see, one each, and guests that
+ * no migration is about.
  *
  * Opened with the verdict, or at once when the guest is observed running twice; closed as listed
  * in incident.def. No two open ones have equal labels: the newer one stays, since each is one
@@ -37,9 +38,12 @@ const char *incident_kind_name(enum incident_kind kind);
 enum incident_kind incident_kind_from_name(const char *name); /* INCIDENT_KINDS: no such */
 bool incident_lasts(enum incident_kind kind);
 const char *incident_end_name(enum incident_end end);
+/* What operators call it: its migration, or the guest where there is none. */
+struct incident;
+const char *incident_name(const struct incident *incident);
 
 struct incident {
-    char uid[37]; /* of the migration; the key */
+    char uid[37]; /* of the migration, or of a guest that no migration is about; the key */
     char ns[HV_HOST_MAX], guest[HV_NAME_MAX], node[HV_HOST_MAX], migration[254];
     char source[HV_HOST_MAX], target[HV_HOST_MAX];
     char guest_at[INCIDENT_WORD_MAX]; /* outcome.def */
@@ -71,10 +75,13 @@ void incidents_fini(struct incidents *incidents);
 bool incidents_open(struct incidents *incidents, const struct incident *incident);
 /* An incident that an earlier process opened; not counted again. */
 bool incidents_restore(struct incidents *incidents, const struct incident *incident);
-/* The open incident of a migration, by namespace and name; NULL: none. */
+/* The open incident of a migration, by namespace and name; else of a guest of that name; NULL:
+ * none. */
 const struct incident *incidents_find(const struct incidents *incidents, const char *ns,
                                       const char *migration);
-/* Closes the incident of a migration. False: none is open. */
+/* The same by its key. */
+const struct incident *incidents_with_uid(const struct incidents *incidents, const char *uid);
+/* Closes the incident with that key. False: none is open. */
 bool incidents_close(struct incidents *incidents, const char *uid, enum incident_end end,
                      const char *by, int64_t now_ms);
 /* Closes the fading incidents of a guest: a migration that ended at moved_ms succeeded. Those of

@@ -55,6 +55,9 @@ struct job_resolution { /* the outcome as observed on both nodes; engine/data/re
     int64_t ownership_since_ms; /* since when both sides' states are equal; 0: not known */
     int ownership_last;         /* those states; -1: none yet */
     bool reported;              /* the present ownership was reported */
+    int64_t not_received_ms;    /* monotonic: a migration runs on the source since, which the target
+                                   does not receive; 0: none does */
+    bool foreign;               /* that migration is not Ferry's */
 };
 
 struct job_monitor { /* engine/data/monitor_driver.h */
@@ -96,6 +99,8 @@ struct job_stream { /* the stream; engine/data/remedy.h */
     bool unseen;             /* not observed for a while: it may have been */
     bool target_unseen; /* the target was not observed from the start: it may have run the guest */
     uint64_t target_losses; /* the target's disconnects, and all missed messages, at the call */
+    bool shut_down_there;   /* the target reported that the guest shut itself down */
+    bool received;          /* the target was seen to receive it: the migration is Ferry's */
     bool postcopy_ordered;  /* the guest may run there at any moment */
     uint64_t tried;         /* remedies, as bits by enum decision */
     int64_t ordered_ms;     /* monotonic: the last remedy; 0: none */

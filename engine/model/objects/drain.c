@@ -246,6 +246,18 @@ static void add_guest(struct json_object *list, const struct drain_guest *guest)
         json_add_text(row, "condition", unmovable_name(guest->unmovable));
 }
 
+/* A drain leaves them where they are: whoever wipes the host loses them. */
+static void add_shut_off(struct json_object *status, const struct drain *drain)
+{
+    char text[HV_HOST_MAX + HV_NAME_MAX];
+    json_add_i64(status, "shutOff", (int64_t)drain->n_shut_off);
+    struct json_object *names = json_add_array(status, "shutOffGuests");
+    for (size_t i = 0; i < drain->n_shut_off && i < DRAIN_SHUT_OFF_MAX; i++) {
+        (void)snprintf(text, sizeof text, "%s/%s", drain->shut_off[i].ns, drain->shut_off[i].name);
+        json_add_text(names, "", text);
+    }
+}
+
 char *drain_status(const struct drain *drain)
 {
     OWNED(json_object) status = json_object_new_object();
@@ -267,6 +279,7 @@ char *drain_status(const struct drain *drain)
     struct json_object *guests = json_add_array(status, "guests");
     for (size_t i = 0; i < drain->n; i++)
         add_guest(guests, &drain->guests[i]);
+    add_shut_off(status, drain);
     const char *text =
         status != NULL ? json_object_to_json_string_ext(status, JSON_C_TO_STRING_PLAIN) : NULL;
     return text != NULL ? strdup(text) : NULL;

@@ -36,6 +36,10 @@ struct drain_guest {
     unsigned attempts;     /* attempts used */
     int64_t stop_asked_ms; /* monotonic; not stored */
 };
+enum { DRAIN_SHUT_OFF_MAX = 50 }; /* names that are listed */
+struct drain_shut_off {
+    char ns[HV_HOST_MAX], name[HV_NAME_MAX];
+};
 struct drain {
     char node[HV_HOST_MAX];
     int64_t deadline_ms; /* wall; 0: none */
@@ -50,6 +54,8 @@ struct drain {
     size_t n, n_indexed, capacity;
     struct drain_guest *guests; /* in the order of the plan; owned */
     unsigned *by_uuid;          /* the same sorted by uuid, as indexes; owned */
+    size_t n_shut_off;          /* guests that are defined on the node only, and off */
+    struct drain_shut_off shut_off[DRAIN_SHUT_OFF_MAX]; /* the first of them; not stored */
 };
 
 /* Parses spec and, after a restart, status. ERR_UNPROCESSABLE with the field. */

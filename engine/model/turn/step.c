@@ -80,9 +80,14 @@ void step_wait_over(struct job *job, struct moment now)
 
 static void end_event(const struct job *job, struct moment now, struct effects *fx)
 {
-    if (job->result.outcome == OUTCOME_SUCCEEDED)
+    enum guest_at at = job->resolution.guest_at;
+    if (job->result.outcome == OUTCOME_SUCCEEDED && at == GUEST_AT_TARGET)
         effects_event(fx, job, now.wall_ms, false, "SuccessfulMigration",
                       "The guest runs on %s and is gone from %s.", job->target, job->source);
+    else if (job->result.outcome == OUTCOME_SUCCEEDED)
+        effects_event(fx, job, now.wall_ms, false, "SuccessfulMigration",
+                      "The guest arrived on %s and %s.", job->target,
+                      at == GUEST_AT_ELSEWHERE ? "was moved on from there" : "has ended there");
     else
         effects_event(fx, job, now.wall_ms, true, "FailedMigration", "%s; guest: %s",
                       job->result.failure_reason, guest_at_name(job->resolution.guest_at));

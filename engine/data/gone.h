@@ -1,0 +1,23 @@
+/* gone.h - neither the source nor the target has the guest: where is it? Looks at the whole
+ * inventory, the result of the migrate call and the target's shut-off reason before a guest counts
+ * as lost. Pure. */
+#ifndef ENGINE_DATA_GONE_H
+#define ENGINE_DATA_GONE_H
+
+#include "engine/model/fleet/fleet.h"
+
+enum gone {
+    GONE_UNKNOWN,   /* another node may have it: nothing is proven yet */
+    GONE_ELSEWHERE, /* it runs on a third node */
+    GONE_MOVED_ON,  /* the same, after it had arrived on the target */
+    GONE_ARRIVED,   /* it ran on the target and ended there */
+    GONE_STOPPED,   /* it ended on the source, which has its definition */
+    GONE_LOST,
+};
+
+/* out_node: ELSEWHERE, MOVED_ON: where it runs. UNKNOWN: a node that may have it. */
+enum gone gone_decide(struct fleet *f, const struct job *job, const char **out_node);
+/* A third node has the guest, up or as an incoming copy. NULL: none. */
+const struct domain *gone_elsewhere(struct fleet *f, const struct job *job);
+
+#endif
