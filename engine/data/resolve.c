@@ -266,6 +266,8 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     }
     if (monitor_driver_resume_guest(f, job, now, fx))
         return; /* Ferry paused it: resumed before the final step */
+    if (userpause_holds_source(f, job, now, fx))
+        return; /* its user paused it: paused again before the final step */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->call.moved;
     if ((!job->call.over || may_be_port(f, job)) && never_moved &&
         job->call.retries < CALLS_AGAIN_MAX)
