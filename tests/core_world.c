@@ -167,20 +167,6 @@ static void answer_path(struct core_world *w, const struct effect *effect)
     core_feed(w, &input);
 }
 
-static void answer_stream(struct core_world *w, const struct effect *effect)
-{
-    w->asks.streams++;
-    if (w->loses.streams)
-        return;
-    struct input input = {
-        .kind = INPUT_STREAM, .id = effect->of.act.id, .of.migration = w->migration};
-    TEXT_SET(input.host, effect->of.act.node);
-    TEXT_SET(input.guest, effect->of.act.guest);
-    if (w->migration.status == HV_MIGRATION_UNKNOWN)
-        err_set(&input.err, ERR_HYPERVISOR, "the monitor does not answer");
-    core_feed(w, &input);
-}
-
 static void note_migrate(struct core_world *w, const struct effect *effect)
 {
     struct core_guest *guest = find_guest(w, effect->of.act.guest);
@@ -198,7 +184,7 @@ static void play(struct core_world *w, const struct effect *effect)
     case EFFECT_DO_ASK_JOB: answer_ask_job(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
     case EFFECT_DO_ASK_VOLUMES: answer_volumes(w, effect); break;
-    case EFFECT_DO_ASK_STREAM: answer_stream(w, effect); break;
+    case EFFECT_DO_ASK_STREAM: core_answer_stream(w, effect); break;
     case EFFECT_DO_ASK_PATH: answer_path(w, effect); break;
     case EFFECT_DO_MIGRATE: note_migrate(w, effect); break;
     case EFFECT_DO_ABORT:

@@ -468,7 +468,7 @@ static void measure(struct fleet *f, struct job *job, const struct remedy_facts 
                     struct moment now, struct effects *fx)
 {
     bool postcopy = job->mode == MODE_POSTCOPY;
-    bool blind = stream_blind_ms(job, now) >= STREAM_BLIND_MS;
+    bool blind = stream_blind_ms(job, now) >= (postcopy ? STREAM_BLIND_MS : REMEDY_SWITCH_MS);
     bool answers = postcopy || (facts->stopped_ms < 0 && facts->source_runs);
     if (answers && (blind || (!postcopy && facts->aborted_ms >= 0)))
         stream_ask(f, job, now, fx);

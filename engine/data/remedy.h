@@ -27,10 +27,10 @@ enum {
                                 which may be 6 s and cannot be queried */
     REMEDY_SWITCH_MS = 4000, /* minimum time for a switch-over */
     REMEDY_SLACK_MS = 1500,  /* on top of the estimate */
-    REMEDY_UNKNOWN_MS = 20000,   /* without an estimate */
-    REMEDY_PRECOPY_MS = 12000,   /* a pre-copy stream without data is aborted: well before the
-                                    target's keepalive (25 to 29 s by default) makes it drop its copy,
-                                    after which an abort has no effect */
+    REMEDY_UNKNOWN_MS = 20000, /* without an estimate */
+    /* A pre-copy stream without data is aborted well before the target's keepalive (25 to 29 s by
+     * default) makes it drop its copy: after that an abort has no effect. */
+    REMEDY_PRECOPY_MS = 12000,
     REMEDY_CANCEL_MS = 2000,     /* for QEMU to cancel after an accepted abort, then a yank */
     REMEDY_YANKED_MS = 3000,     /* ... and after a yank, then the helper */
     REMEDY_KILL_MS = 60000,      /* before the helper is asked again */

@@ -38,22 +38,24 @@ bool ownerless_choose(const char *proc, const struct socket_rule *rule, struct s
     return true;
 }
 
-static bool find(const struct sockets_config *config, const struct socket_rule *rule, int netlink,
-                 struct socket_list *list, int64_t until_ms, struct err *err)
+static bool find(const struct ownerless_search *search, struct err *err)
 {
+    struct socket_list *list = search->list;
     list->n = 0;
-    return netlink_list_state(netlink, AF_INET, TCP_CLOSE_WAIT, list, err) &&
-           netlink_list_state(netlink, AF_INET6, TCP_CLOSE_WAIT, list, err) &&
-           ownerless_choose(config->proc, rule, list, until_ms, err);
+    return netlink_list_state(search->netlink, AF_INET, TCP_CLOSE_WAIT, list, err) &&
+           netlink_list_state(search->netlink, AF_INET6, TCP_CLOSE_WAIT, list, err) &&
+           ownerless_choose(search->proc, search->rule, list, search->until_ms, err);
 }
 
-bool ownerless_kill(const struct sockets_config *config, const struct socket_rule *rule,
-                    int netlink, struct socket_list *list, int64_t until_ms,
-                    struct sockets_report *report, struct err *err)
+bool ownerless_kill(const struct ownerless_search *search, struct sockets_report *report,
+                    struct err *err)
 {
+    const struct socket_list *list = search->list;
     bool closed = false;
-    if (!find(config, rule, netlink, list, until_ms, err) || list->n == 0)
-        return err->code == ERR_NONE;
+    if (!find(search, err))
+        return false;
+    if (list->n == 0)
+        return true;
     if (list->n > 1)
         return err_set(
             err, ERR_LIMIT,
@@ -62,11 +64,11 @@ bool ownerless_kill(const struct sockets_config *config, const struct socket_rul
             list->n);
     struct socket_seen first = list->at[0];
     clock_sleep_ms(OWNERLESS_AGAIN_MS);
-    if (!find(config, rule, netlink, list, until_ms, err))
+    if (!find(search, err))
         return false;
     if (list->n != 1 || memcmp(&list->at[0].id, &first.id, sizeof first.id) != 0)
         return true;
-    if (!netlink_destroy(netlink, &first, &closed, err))
+    if (!netlink_destroy(search->netlink, &first, &closed, err))
         return false;
     if (closed)
         report->closed[report->n++] = first;

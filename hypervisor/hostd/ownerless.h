@@ -20,9 +20,15 @@ enum { OWNERLESS_AGAIN_MS = 1000, OWNERLESS_MAX = 64 };
 /* Reduces the list to those that match the rule and are held by no process below `proc`. */
 bool ownerless_choose(const char *proc, const struct socket_rule *rule, struct socket_list *list,
                       int64_t until_ms, struct err *err);
-/* Looks twice and closes; nothing to close is a success. `list` is working memory. */
-bool ownerless_kill(const struct sockets_config *config, const struct socket_rule *rule,
-                    int netlink, struct socket_list *list, int64_t until_ms,
-                    struct sockets_report *report, struct err *err);
+struct ownerless_search {
+    const char *proc; /* "/proc" */
+    const struct socket_rule *rule;
+    int netlink;
+    struct socket_list *list; /* working memory */
+    int64_t until_ms;
+};
+/* Looks twice and closes; nothing to close is a success. */
+bool ownerless_kill(const struct ownerless_search *search, struct sockets_report *report,
+                    struct err *err);
 
 #endif

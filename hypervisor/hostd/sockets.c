@@ -167,9 +167,11 @@ static bool kill_found(const struct sockets_config *config, struct search *searc
     int netlink;
     if (!netlink_open(&netlink, err))
         return false;
+    const struct ownerless_search ownerless = {config->proc, &rule, netlink, &search->list,
+                                               until_ms};
     bool done = close_streams(&rule, &search->guest, &search->list, netlink, report, err);
     if (done && report->n == 0 && search->guest.sends_on_closed)
-        done = ownerless_kill(config, &rule, netlink, &search->list, until_ms, report, err);
+        done = ownerless_kill(&ownerless, report, err);
     (void)close(netlink);
     return done;
 }
