@@ -124,14 +124,15 @@ static void ask_job(struct engine *e, const struct effect *effect)
     (void)intake_post(e, refusal(effect, &err));
 }
 
-static void probe_path(struct engine *e, const struct effect *effect)
+static void probe(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
     struct hv_request request = {
         .id = effect->of.act.id, .call = effect_call(effect), .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
-    TEXT_SET(request.with.peer, effect->of.act.from);
+    if (effect->kind == EFFECT_DO_ASK_PATH)
+        TEXT_SET(request.with.peer, effect->of.act.from);
     if (!hv_probe_submit(e->parts.probe, &request, &err))
         (void)intake_post(e, refusal(effect, &err));
 }
@@ -165,7 +166,8 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_OBSERVE: observe(e, effect); break;
     case EFFECT_DO_ASK_JOB:
     case EFFECT_DO_ASK_FINAL: ask_job(e, effect); break;
-    case EFFECT_DO_ASK_PATH: probe_path(e, effect); break;
+    case EFFECT_DO_ASK_STREAM:
+    case EFFECT_DO_ASK_PATH: probe(e, effect); break;
     case EFFECT_DO_MIGRATE: migrate(e, effect); break;
     case EFFECT_DO_ABORT: stop(e, effect); break;
     case EFFECT_DO_TUNE: tune(e, effect); break;

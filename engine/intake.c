@@ -206,6 +206,7 @@ static enum input_kind kind_of(enum hv_call call)
     case HV_CALL_COMPLETED_STATS: return INPUT_FINAL;
     case HV_CALL_JOB_STATS: return INPUT_ASK_JOB;
     case HV_CALL_PROBE_PATH: return INPUT_PATH;
+    case HV_CALL_QUERY_MIGRATE: return INPUT_STREAM;
     default: return INPUT_CALL;
     }
 }
@@ -226,6 +227,8 @@ static void on_reply(void *ctx, struct hv_reply *reply)
         input->err = reply->err;
         if (kind == INPUT_PATH)
             input->of.path = reply->err.code == ERR_NONE ? reply->with.path : HV_PATH_UNKNOWN;
+        else if (kind == INPUT_STREAM)
+            input->of.migration = reply->with.migration;
         else if (kind == INPUT_CALL)
             input->of.call = reply->call;
         else

@@ -1,6 +1,6 @@
 /* probe_volumes.c - the disks of a job and their destinations: two queries for each, in
- * sequence, the source about the disk and the target about the destination. Runs on the
- * hypervisor's threads; only posts. */
+ * sequence, the source about the disk and the target about the destination, or about the same name.
+ * Runs on the hypervisor's threads; only posts. */
 #include <string.h>
 
 #include "base/text.h"
@@ -12,7 +12,7 @@ struct volume_probe { /* in the engine's list until it is answered */
     struct volume_probe *prev, *next;
     uint64_t id;
     char from[HV_HOST_MAX], node[HV_HOST_MAX], guest[HV_UUID_MAX];
-    struct volumes volumes;
+    struct volumes volumes;    /* without destination: the target must have it by its name */
     struct volume_facts facts; /* .n are complete */
 };
 
@@ -79,10 +79,18 @@ static void on_block(void *ctx, struct hv_reply *reply)
         probe->facts.list[at].block = reply->with.block;
     hv_reply_fini(reply);
     bool goes_on = err.code == ERR_NONE || err.code == ERR_HYPERVISOR;
+    const struct hv_location *location = &probe->facts.list[at].block.location;
+    bool stays = probe->volumes.list[at].is.to.name[0] == '\0';
+    if (goes_on && stays && location->name[0] == '\0') { /* not known, and said so */
+        probe->facts.n++;
+        ask_block(probe);
+        return;
+    }
     struct hv_request request = {.id = probe->id,
                                  .call = HV_CALL_VOLUME_INFO,
                                  .reply_to = {on_destination, probe},
-                                 .with.location = probe->volumes.list[at].is.to};
+                                 .with.location =
+                                     stays ? *location : probe->volumes.list[at].is.to};
     TEXT_SET(request.host, probe->node);
     TEXT_SET(request.guest, probe->guest);
     if (!goes_on || !hv_probe_submit(probe->engine->parts.probe, &request, &err))
@@ -105,13 +113,22 @@ static void ask_block(struct volume_probe *probe)
         answer(probe, &err);
 }
 
-void probe_volumes(struct engine *e, const struct effect *effect)
+/* The disks that move along; without those, the ones that the target must have by name. */
+static bool find_volumes(struct engine *e, const struct job *job, struct volumes *out)
 {
     struct err err = {0};
+    const struct guest *guest = fleet_guest(e->fleet, job->guest_uuid);
+    if (job->request.volumes_json != NULL)
+        return volumes_parse(job->request.volumes_json, true, out, &err);
+    return guest != NULL && guest->owner != NULL &&
+           volumes_by_name(guest->owner->requirements, out);
+}
+
+void probe_volumes(struct engine *e, const struct effect *effect)
+{
     const struct job *job = fleet_job(e->fleet, effect->job_uid);
     struct volume_probe *probe = calloc(1, sizeof *probe);
-    if (job == NULL || probe == NULL || job->request.volumes_json == NULL ||
-        !volumes_parse(job->request.volumes_json, true, &probe->volumes, &err)) {
+    if (job == NULL || probe == NULL || !find_volumes(e, job, &probe->volumes)) {
         free(probe);
         return;
     }

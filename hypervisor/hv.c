@@ -98,6 +98,35 @@ const char *hv_path_name(enum hv_path path)
     return path_names[path];
 }
 
+static const struct {
+    const char *name;
+    enum hv_stream stream;
+} migration_statuses[] = {
+#define MIGRATION_STATUS(id, name, stream) {name, HV_STREAM_##stream},
+#include "hypervisor/migration_status.def"
+#undef MIGRATION_STATUS
+};
+
+const char *hv_migration_status_name(enum hv_migration_status status)
+{
+    assert(status < HV_MIGRATION_STATUS_COUNT);
+    return migration_statuses[status].name;
+}
+
+enum hv_migration_status hv_migration_status_from_name(const char *name)
+{
+    for (enum hv_migration_status status = 0; status < HV_MIGRATION_STATUS_COUNT; status++)
+        if (strcmp(migration_statuses[status].name, name) == 0)
+            return status;
+    return HV_MIGRATION_UNKNOWN;
+}
+
+enum hv_stream hv_migration_status_stream(enum hv_migration_status status)
+{
+    assert(status < HV_MIGRATION_STATUS_COUNT);
+    return migration_statuses[status].stream;
+}
+
 /* The number is libvirt's: a newer libvirt may send numbers that are not listed. */
 const char *hv_lifecycle_name(int lifecycle)
 {

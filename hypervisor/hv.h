@@ -88,13 +88,14 @@ struct hv_reply {
         struct hv_facts facts;                /* HOST_FACTS */
         struct hv_guest_list *guests;         /* LIST_GUESTS; owned */
         struct hv_capabilities *capabilities; /* HOST_CAPABILITIES; owned */
-        char *text;                   /* XML answers; owned. GUEST_XML_STORED of a guest that
-                                         is not defined there but only runs: NOT_FOUND */
-        struct hv_block_info block;   /* BLOCK_INFO */
-        struct hv_volume_info volume; /* VOLUME_INFO */
-        enum hv_path path;            /* PROBE_PATH */
-        int comparison;               /* COMPARE_CPU: libvirt's virCPUCompareResult */
-        uint64_t dirty_bps;           /* MEASURE_DIRTY: bytes of distinct pages per second */
+        char *text;                    /* XML answers; owned. GUEST_XML_STORED of a guest that
+                                          is not defined there but only runs: NOT_FOUND */
+        struct hv_block_info block;    /* BLOCK_INFO */
+        struct hv_volume_info volume;  /* VOLUME_INFO */
+        enum hv_path path;             /* PROBE_PATH */
+        struct hv_migration migration; /* QUERY_MIGRATE; no migration is the status NONE */
+        int comparison;                /* COMPARE_CPU: libvirt's virCPUCompareResult */
+        uint64_t dirty_bps;            /* MEASURE_DIRTY: bytes of distinct pages per second */
     } with;
 };
 void hv_reply_fini(struct hv_reply *reply);

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "hypervisor/host.h"
+#include "hypervisor/migration_status.h"
 
 enum { HV_GUESTS_MAX = 4096 }; /* guests on one host */
 

@@ -200,6 +200,20 @@ void core_stop_answered(struct core_world *w, enum err_code code)
     core_feed(w, &input);
 }
 
+void core_answer_stream(struct core_world *w, const struct effect *effect)
+{
+    w->asks.streams++;
+    if (w->loses.streams)
+        return;
+    struct input input = {
+        .kind = INPUT_STREAM, .id = effect->of.act.id, .of.migration = w->migration};
+    TEXT_SET(input.host, effect->of.act.node);
+    TEXT_SET(input.guest, effect->of.act.guest);
+    if (w->migration.status == HV_MIGRATION_UNKNOWN)
+        err_set(&input.err, ERR_HYPERVISOR, "the monitor does not answer");
+    core_feed(w, &input);
+}
+
 void core_answer_stop(struct core_world *w, const struct effect *effect)
 {
     w->backup_stops++;

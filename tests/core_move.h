@@ -35,6 +35,8 @@ void core_answers(struct core_world *w, enum hv_call call, enum err_code code);
 bool core_override(struct core_world *w, enum override_kind word); /* refused: w->err says why */
 /* The order to end a backup is counted and, unless its answer gets lost, answered. */
 void core_answer_stop(struct core_world *w, const struct effect *effect);
+/* The source's QEMU answers as w->migration says. */
+void core_answer_stream(struct core_world *w, const struct effect *effect);
 void core_stop_answered(struct core_world *w, enum err_code code); /* the newest one, late */
 /* Intents whose end was never recorded. */
 unsigned core_open_intents(const struct core_world *w);

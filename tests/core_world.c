@@ -184,6 +184,7 @@ static void play(struct core_world *w, const struct effect *effect)
     case EFFECT_DO_ASK_JOB: answer_ask_job(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
     case EFFECT_DO_ASK_VOLUMES: answer_volumes(w, effect); break;
+    case EFFECT_DO_ASK_STREAM: core_answer_stream(w, effect); break;
     case EFFECT_DO_ASK_PATH: answer_path(w, effect); break;
     case EFFECT_DO_MIGRATE: note_migrate(w, effect); break;
     case EFFECT_DO_ABORT:

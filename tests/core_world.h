@@ -48,15 +48,17 @@ struct core_world {
         bool jobs, cpus, volumes; /* answers about these */
         bool stops;               /* answers to the order to end a backup */
         bool paths;               /* what helpers find */
+        bool streams;             /* what the source's QEMU says */
     } loses;
     enum hv_path path;             /* what helpers find; UNKNOWN: they do not answer */
+    struct hv_migration migration; /* what the source's QEMU says; UNKNOWN: it does not answer */
     struct volume_facts volumes;   /* what hosts say about a job's disks and their places */
     enum err_code volumes_unasked; /* they are unreachable */
     uint64_t migrate_id, abort_id, stop_id;
     unsigned migrates, aborts, watches, unwatches, warnings;
     unsigned observations, compares, shutdowns, backup_stops, removes;
     struct {
-        unsigned jobs, volumes, paths;
+        unsigned jobs, volumes, paths, streams;
     } asks;                 /* questions so far */
     struct hv_migrate last; /* the newest migrate call */
     char job[JOB_UID_MAX];

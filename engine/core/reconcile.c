@@ -26,6 +26,7 @@
 #include "engine/data/recovery.h"
 #include "engine/data/remedy.h"
 #include "engine/data/resolve.h"
+#include "engine/data/stream.h"
 #include "engine/data/userpause.h"
 #include "engine/model/definition/volumes.h"
 #include "engine/model/fleet/ledger.h"
@@ -201,7 +202,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     job->monitor.next_sample_seq = sample->seq + 1;
     job_note_eta(job);
     job->version = fleet_touch(f);
-    remedy_sample(job, sample, now);
+    stream_sample(job, sample, now);
     if (sample->source == SAMPLE_COMPLETED)
         final_statistics(f, job, &sample->stats, "event");
     if (job->phase == PHASE_RUNNING) {
@@ -287,6 +288,14 @@ static void on_path(struct fleet *f, const struct input *input, struct moment no
 {
     struct job *job = active_job(f, input->guest);
     if (job != NULL && recovery_probed(job, input->id, input->of.path, &input->err, now, fx))
+        advance_job(f, job, now, fx);
+}
+
+static void on_stream(struct fleet *f, const struct input *input, struct moment now,
+                      struct effects *fx)
+{
+    struct job *job = active_job(f, input->guest);
+    if (job != NULL && stream_answered(job, input->id, &input->of.migration, &input->err, now))
         advance_job(f, job, now, fx);
 }
 
@@ -541,6 +550,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     case INPUT_VOLUMES: on_volumes(f, input, now, fx); break;
     case INPUT_DIRTY: expect_measured(f, input->guest, &input->of.dirty, &input->err); break;
     case INPUT_PATH: on_path(f, input, now, fx); break;
+    case INPUT_STREAM: on_stream(f, input, now, fx); break;
     case INPUT_CALL: on_call(f, input, now, fx); break;
     default: break;
     }

@@ -388,8 +388,8 @@ static void take_effect(struct job *job, const struct monitor_decision *d, struc
 void monitor_driver_resumed(struct job *job, const struct err *err, struct moment now,
                             struct effects *fx)
 {
-    (void)now;
     (void)fx;
+    job->userpause.ours_ms = now.mono_ms; /* what was observed before shows Ferry's pause */
     if (err->code == ERR_NONE)
         job->monitor.stopped_by_us = false;
 }

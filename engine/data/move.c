@@ -14,6 +14,7 @@
 #include "engine/data/recovery.h"
 #include "engine/data/remedy.h"
 #include "engine/data/resolve.h"
+#include "engine/data/stream.h"
 #include "engine/data/userpause.h"
 #include "hypervisor/versions.h"
 
@@ -172,6 +173,8 @@ void move_abort_called(struct job *job, const struct err *err, struct moment now
     if (err->code == ERR_NONE) {
         job->abort.accepted = true; /* accepted is not done: the hosts' states decide */
         job->stream.aborted_ms = now.mono_ms;
+        if (job->orders[ORDER_ABORT].kind == INTENT_YANK)
+            job->stream.yanked_ms = now.mono_ms;
         job->changed = true;
         if (!order_is_out(job, ORDER_MIGRATE))
             resolve_begin(job, now);
@@ -295,7 +298,7 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     job->changed = true;
     monitor_driver_begin(f, job);
     job->resolution.hv_job = JOB_SEEN_UNKNOWN;
-    job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
+    stream_begin(job, now);
     if (job->orders[ORDER_MIGRATE].seq != 0) { /* its answer died with the process that gave it */
         struct err lost = {0};
         err_set(&lost, ERR_UNREACHABLE, "the process that made the call ended");

@@ -8,6 +8,7 @@
 #include "engine/data/final.h"
 #include "engine/data/flags.h"
 #include "engine/data/order.h"
+#include "engine/data/stream.h"
 #include "hypervisor/versions.h"
 
 static const enum recovery_plan plans[SIDE_COUNT][SIDE_COUNT] = {
@@ -211,7 +212,9 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
     job->recovery.path_ms = 0;
     job->recovery.paused = job->recovery.tries % 5 != 0; /* the source may have resumed */
     /* A new stream: no data about it yet. */
-    job->recovery.tried_ms = job->stream.flow_ms = job->stream.sampled_ms = now.mono_ms;
+    job->recovery.forced = false;
+    job->recovery.tried_ms = now.mono_ms;
+    stream_begin(job, now);
 }
 
 static void probe(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -283,31 +286,46 @@ static void kill_at_target(struct fleet *f, struct job *job, struct moment now, 
 /* Bytes were measured to move just now. */
 static bool moves(const struct job *job, struct moment now)
 {
-    return job->progress.has_sample && job->stream.flow_ms > job->recovery.tried_ms &&
+    bool measured = job->progress.has_sample || job->stream.query.flow_ms != 0;
+    return measured && job->stream.flow_ms > job->recovery.tried_ms &&
            now.mono_ms - job->stream.flow_ms < RECOVERY_QUIET_MS;
 }
 
-/* Does this source report no statistics in healthy states of post-copy? Then missing statistics
- * prove nothing, unless a side is broken. */
-static bool may_lack_statistics(struct fleet *f, const struct job *job)
+/* The stream is dead if bytes were measured not to move for long enough, if the source's QEMU
+ * itself says so, or if an operator decided. Missing measurements prove nothing. */
+static bool is_dead(const struct job *job, int64_t stable_ms, struct moment now)
 {
-    const struct node *source = fleet_node(f, job->source);
-    bool broken =
-        ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED ||
-        ownership_side(&job->resolution.target_side.observation) == SIDE_POSTCOPY_FAILED;
-    return source != NULL && !broken &&
-           hv_quirk_of(HV_QUIRK_STATISTICS_FAIL, source->facts.libvirt_version,
-                       source->facts.hypervisor_version);
+    return (stream_quiet_ms(job) >= RECOVERY_QUIET_MS && stable_ms >= RECOVERY_QUIET_MS) ||
+           stream_state(job, now) == HV_STREAM_BROKEN ||
+           (job->recovery.forced && stream_blind_ms(job, now) >= STREAM_PAGE_MS);
 }
 
-/* No bytes moved, or none could be measured, for so long that the stream is dead. */
-static bool is_dead(struct fleet *f, const struct job *job, int64_t stable_ms, struct moment now)
+bool recovery_is_unmeasured(const struct job *job, struct moment now)
 {
-    int64_t quiet_ms = job->stream.sampled_ms - job->stream.flow_ms;
-    int64_t blind_ms = now.mono_ms - job->stream.sampled_ms;
-    return (quiet_ms >= RECOVERY_QUIET_MS && stable_ms >= RECOVERY_QUIET_MS) ||
-           (blind_ms >= RECOVERY_BLIND_MS && stable_ms >= RECOVERY_BLIND_MS &&
-            !may_lack_statistics(f, job));
+    return stream_blind_ms(job, now) >= STREAM_PAGE_MS && !job->recovery.forced;
+}
+
+void recovery_unmeasured(struct job *job, struct moment now, struct effects *fx)
+{
+    if (job->recovery.state == RECOVERY_EXHAUSTED)
+        return;
+    char text[JOB_REASON_MAX / 2];
+    (void)snprintf(text, sizeof text,
+                   "Post-copy: %.64s has reported no statistics and its QEMU has not answered for "
+                   "%d s, so the stream may be dead or alive; nothing is ordered. `ferry recover` "
+                   "ends the stream and resumes post-copy",
+                   job->source, STREAM_PAGE_MS / 1000);
+    show(job, RECOVERY_BLIND, text, now, fx);
+}
+
+void recovery_measured(struct job *job, struct moment now)
+{
+    if (job->recovery.state != RECOVERY_BLIND)
+        return;
+    job->recovery.state = RECOVERY_NONE; /* the window begins anew */
+    job->recovering = false;
+    step_wait_over(job, now);
+    job->changed = true;
 }
 
 /* Adopted in mid-stream, without a sign that it broke. */
@@ -324,8 +342,12 @@ static void watch(struct fleet *f, struct job *job, int64_t stable_ms, struct mo
 {
     bool target_is_blind =
         ownership_side(&job->resolution.source_side.observation) == SIDE_POSTCOPY_FAILED;
-    if (!is_dead(f, job, stable_ms, now)) {
-        if (!is_whole(job)) {
+    if (stream_blind_ms(job, now) >= STREAM_BLIND_MS)
+        stream_ask(f, job, now, fx);
+    if (!is_dead(job, stable_ms, now)) {
+        if (recovery_is_unmeasured(job, now)) {
+            recovery_unmeasured(job, now, fx);
+        } else if (!is_whole(job)) {
             show(job, RECOVERY_WATCHING,
                  "Post-copy lost its libvirt connection; QEMU may finish by itself", now, fx);
         } else if (job->resolving) {
@@ -336,7 +358,11 @@ static void watch(struct fleet *f, struct job *job, int64_t stable_ms, struct mo
         return;
     }
     if (!job->recovery.paused) {
-        show(job, RECOVERY_PAUSING, "No data is transferred; closing the dead post-copy stream",
+        show(job, RECOVERY_PAUSING,
+             job->recovery.forced
+                 ? "An operator decided that the stream, which cannot be measured, is dead; "
+                   "closing it"
+                 : "No data is transferred; closing the dead post-copy stream",
              now, fx);
         pause_stream(f, job, now, fx);
     } else if (target_is_blind && fleet_has_helper(f, job->target) && !job->recovery.killed) {
@@ -388,7 +414,8 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
         return false;
     if (moves(job, now))
         open_window(job, now);
-    if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms) {
+    bool tries = job->recovery.state != RECOVERY_NONE && job->recovery.state != RECOVERY_BLIND;
+    if (tries && now.mono_ms >= job->recovery.ends_ms) {
         bool dead = job->recovery.path == HV_PATH_DEAD;
         show(job, RECOVERY_EXHAUSTED,
              dead ? "Post-copy broken, both sides are alive, the path between them is dead; `ferry "
@@ -418,12 +445,8 @@ void recovery_await_call(struct job *job, const char *text, struct moment now, s
 static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int64_t stable_ms,
                  struct moment now, struct effects *fx)
 {
-    if (job->recovery.state == RECOVERY_BLIND) { /* the window begins anew */
-        job->recovery.state = RECOVERY_NONE;
-        job->recovering = false;
-        step_wait_over(job, now);
-        job->changed = true;
-    }
+    if (plan != RECOVER_WATCH || !recovery_is_unmeasured(job, now))
+        recovery_measured(job, now);
     char why[JOB_NOTE_MAX * 2];
     bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD &&
                 knows_version(f, job) && choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
@@ -553,6 +576,10 @@ bool recovery_request(struct job *job, const char *requester, struct moment now,
     open_window(job, now);
     job->recovery.next_ms = job->resolution.next_round_ms = job->queue.wake_ms = now.mono_ms;
     job->recovery.paused = job->recovery.killed = false;
+    job->recovery.forced =
+        stream_blind_ms(job, now) >= STREAM_PAGE_MS &&
+        recovery_plan(ownership_side(&job->resolution.source_side.observation),
+                      ownership_side(&job->resolution.target_side.observation)) == RECOVER_WATCH;
     job->recovery.path_ms = job->recovery.path_dead_ms = 0;
     job->recovery.path = HV_PATH_UNKNOWN;
     job->recovery.unsafe = 0; /* an operator decided; quirks of a version still apply */

@@ -8,8 +8,9 @@
  * A helper on the source probes the path before each attempt: an attempt on a dead path would hang
  * for minutes and miss the moment in which the path is back.
  * The states of the two sides decide (RECOVER rows of recovery_plan.def):
- *   WATCH   only libvirt's connection broke; QEMU may finish by itself. An early order would be
- *           refused, so recovery waits until no data flows.
+ *   WATCH   only libvirt's connection broke; QEMU may finish by itself. The stream is ended only
+ *           when it was measured to be quiet (stream.h) or the source's QEMU says that it is
+ *           broken. What cannot be measured for a minute is paged, and an operator decides.
  *   PAUSE   the target knows that the stream is dead, the source does not: end the stream first
  *   RESUME  both know: resume
  *   GONE    one side is proven gone: irrecoverable, both domains are left as they are
@@ -25,7 +26,6 @@ enum {
     RECOVERY_WINDOW_MS = 240000, /* only TCP, or a helper, ends a dead socket: it takes minutes */
     RECOVERY_AGAIN_MS = 4000,    /* between two attempts */
     RECOVERY_QUIET_MS = 8000,    /* no data for so long: the stream is dead */
-    RECOVERY_BLIND_MS = 20000,   /* the same, where no statistics come at all */
     RECOVERY_SHOWN_MS = 10000,   /* an end of the window that moved is shown after so long */
     RECOVERY_GONE_MS = 1000,     /* a side must be gone for so long */
     RECOVERY_PATH_MS = 3000,     /* after a dead path it is probed again */
@@ -52,6 +52,11 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stable_ms, struc
 /* The call is still open, because the target does not know that the stream is dead: no order is
  * possible yet, but the window runs. */
 void recovery_await_call(struct job *job, const char *text, struct moment now, struct effects *fx);
+/* A post-copy of which nothing could be measured for a minute: paged once; and that it was
+ * measured again. */
+bool recovery_is_unmeasured(const struct job *job, struct moment now);
+void recovery_unmeasured(struct job *job, struct moment now, struct effects *fx);
+void recovery_measured(struct job *job, struct moment now);
 /* The answer to an order. False: not an order of recovery. */
 void recovery_called(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* The result of the source's helper for the path to the target, or err. False: not this query. */

@@ -358,6 +358,8 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
     }
     if (monitor_driver_resume_guest(f, job, now, fx))
         return; /* Ferry paused it: resumed before the final step */
+    if (userpause_holds_source(f, job, now, fx))
+        return; /* its user paused it: paused again before the final step */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->call.moved;
     if ((!job->call.over || may_be_port(f, job)) && never_moved &&
         job->call.retries < CALLS_AGAIN_MAX)
@@ -443,7 +445,7 @@ static void note_split(struct fleet *f, struct job *job, enum ownership ownershi
         if (runs_on_both) /* a paused copy writes nothing: reported, but no such incident */
             incidents_split(f, job, now.wall_ms);
     } else if (ownership != OWNERSHIP_SPLIT && seen) {
-        incidents_one_copy(f, job->uid, now.wall_ms);
+        incidents_settled(f, job->uid, INCIDENT_SPLIT, now.wall_ms);
     }
 }
 

@@ -26,7 +26,8 @@ static void note_pause(struct job *job, bool paused, struct moment now, struct e
                   job->target);
 }
 
-static void pause_there(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+static void pause_at(struct fleet *f, struct job *job, bool at_source, struct moment now,
+                     struct effects *fx)
 {
     int64_t since_ms = now.wall_ms - job->orders[ORDER_USER_PAUSE].asked_ms;
     if (job->orders[ORDER_USER_PAUSE].id != 0 || job->userpause.tries >= TRIES_MAX ||
@@ -37,8 +38,9 @@ static void pause_there(struct fleet *f, struct job *job, struct moment now, str
     job->userpause.tries++;
     const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
                                     .call = HV_CALL_SUSPEND,
-                                    .intent = INTENT_PAUSE_AT_TARGET,
-                                    .node = job->target};
+                                    .intent =
+                                        at_source ? INTENT_PAUSE_AT_SOURCE : INTENT_PAUSE_AT_TARGET,
+                                    .node = at_source ? job->source : job->target};
     (void)order_give(f, job, ORDER_USER_PAUSE, &spec, now, fx);
 }
 
@@ -87,7 +89,7 @@ void userpause_event(struct fleet *f, struct job *job, bool at_source, const str
     else if (at_source && !ours && resumed && event->b == DETAIL_UNPAUSED)
         note_pause(job, false, now, fx);
     else if (!at_source && resumed && job->userpause.requested)
-        pause_there(f, job, now, fx);
+        pause_at(f, job, false, now, fx);
 }
 
 void userpause_seen(struct job *job, struct moment now, struct effects *fx)
@@ -96,8 +98,11 @@ void userpause_seen(struct job *job, struct moment now, struct effects *fx)
     bool paused = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
                   observation->reason == HV_PAUSED_USER;
     bool ours = is_ours(job);
+    bool outdated = job->resolution.source_side.asked_ms <= job->userpause.ours_ms;
     bool before = (job->call.flags & HV_MIGRATE_PAUSED) != 0; /* it arrives paused anyway */
-    if (ours || before || job->phase != PHASE_RUNNING || job->mode == MODE_POSTCOPY)
+    if (ours)
+        job->userpause.ours_ms = now.mono_ms;
+    if (ours || outdated || before || job->phase != PHASE_RUNNING || job->mode == MODE_POSTCOPY)
         return;
     bool is_paused = observation->presence == HV_PRESENT && observation->state == HV_STATE_PAUSED &&
                      observation->reason == HV_PAUSED_MIGRATION;
@@ -121,19 +126,57 @@ bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct
                       job->target);
         return false;
     }
-    pause_there(f, job, now, fx);
+    pause_at(f, job, false, now, fx);
     step_wait(job, PENDING_UNPROVEN, now, "Arrived on %s; pausing it as on the source",
               job->target);
     return true;
 }
 
+/* libvirt lets the guest run again when a migration fails, as it did before the migration. A user
+ * who resumed it leaves another reason. */
+static bool was_undone(const struct hv_observation *source)
+{
+    return source->presence == HV_PRESENT && source->state == HV_STATE_RUNNING &&
+           source->reason != HV_RUNNING_UNPAUSED;
+}
+
+bool userpause_holds_source(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const struct hv_observation *source = &job->resolution.source_side.observation;
+    bool before = (job->call.flags & HV_MIGRATE_PAUSED) != 0;
+    bool paused = source->presence == HV_PRESENT && source->state == HV_STATE_PAUSED;
+    if (!job->userpause.requested || before)
+        return false;
+    if (paused && job->userpause.tries == 0)
+        effects_event(fx, job, now.wall_ms, false, "PausedAtSource",
+                      "The migration ended; the guest stays paused on %s, as its user wished.",
+                      job->source);
+    if (!was_undone(source))
+        return false;
+    if (job->userpause.tries >= TRIES_MAX && job->orders[ORDER_USER_PAUSE].id == 0) {
+        effects_event(fx, job, now.wall_ms, true, "NotPausedAtSource",
+                      "The user paused the guest, but %s does not pause it again after the failed "
+                      "migration: it runs there.",
+                      job->source);
+        return false;
+    }
+    pause_at(f, job, true, now, fx);
+    step_wait(job, PENDING_UNPROVEN, now, "Stayed on %s and runs again; pausing it as its user did",
+              job->source);
+    return true;
+}
+
 void userpause_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
+    bool at_source = job->orders[ORDER_USER_PAUSE].kind == INTENT_PAUSE_AT_SOURCE;
     if (err->code == ERR_NONE) {
         job->userpause.ran_ms = now.mono_ms - job->userpause.ran_since_ms;
-        effects_event(fx, job, now.wall_ms, false, "PausedAtTarget",
-                      "Paused on %s as on the source; it ran there for about %lld ms.", job->target,
-                      (long long)job->userpause.ran_ms);
+        effects_event(fx, job, now.wall_ms, false, at_source ? "PausedAtSource" : "PausedAtTarget",
+                      at_source
+                          ? "Paused on %s again, as by its user, after the migration ended; it "
+                            "ran for at least %lld ms."
+                          : "Paused on %s as on the source; it ran there for about %lld ms.",
+                      at_source ? job->source : job->target, (long long)job->userpause.ran_ms);
     }
     job->resolution.next_round_ms = now.mono_ms;
 }

@@ -109,7 +109,7 @@ static bool take_socket(const char *at, const struct process_sockets *guest,
     struct inet_diag_msg body = {0};
     if (!take_body(at, &body, sizeof body, err))
         return false;
-    if (!process_has_socket(guest, body.idiag_inode))
+    if (guest != NULL && !process_has_socket(guest, body.idiag_inode))
         return true;
     if (list->n == PROCESS_SOCKETS_MAX)
         return err_set(err, ERR_LIMIT, "more than %d sockets", PROCESS_SOCKETS_MAX);
@@ -150,19 +150,17 @@ bool sockets_read(const void *datagram, size_t bytes, const struct process_socke
     return true;
 }
 
-bool netlink_list(int fd, int family, const struct process_sockets *guest, struct socket_list *list,
-                  struct err *err)
+static bool list_states(int fd, int family, unsigned states, const struct process_sockets *guest,
+                        struct socket_list *list, struct err *err)
 {
     char datagram[DATAGRAM_MAX];
-    /* Not only ESTABLISHED: a stream whose other end is closed can block a guest too. */
     const struct question question = {
         .header = {.nlmsg_len = sizeof question,
                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
         .body = {.sdiag_family = (uint8_t)family,
                  .sdiag_protocol = IPPROTO_TCP,
-                 .idiag_states = 1U << TCP_ESTABLISHED | 1U << TCP_SYN_SENT | 1U << TCP_FIN_WAIT1 |
-                                 1U << TCP_FIN_WAIT2 | 1U << TCP_CLOSE_WAIT | 1U << TCP_LISTEN},
+                 .idiag_states = states},
     };
     if (!send_question(fd, &question, err))
         return false;
@@ -176,6 +174,20 @@ bool netlink_list(int fd, int family, const struct process_sockets *guest, struc
             return true;
     }
     return err_set(err, ERR_LIMIT, "the kernel's list of sockets does not end");
+}
+
+bool netlink_list(int fd, int family, const struct process_sockets *guest, struct socket_list *list,
+                  struct err *err)
+{
+    /* Not only ESTABLISHED: a stream whose other end is closed can block a guest too. */
+    const unsigned states = 1U << TCP_ESTABLISHED | 1U << TCP_SYN_SENT | 1U << TCP_FIN_WAIT1 |
+                            1U << TCP_FIN_WAIT2 | 1U << TCP_CLOSE_WAIT | 1U << TCP_LISTEN;
+    return list_states(fd, family, states, guest, list, err);
+}
+
+bool netlink_list_state(int fd, int family, int state, struct socket_list *list, struct err *err)
+{
+    return list_states(fd, family, 1U << state, NULL, list, err);
 }
 
 bool netlink_destroy(int fd, const struct socket_seen *socket, bool *out_closed, struct err *err)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,6 +19,8 @@
 #include "base/text.h"
 
 struct scan {
+    struct process_inode *wanted; /* process_find_holders() */
+    size_t n_wanted;
     const char *uuid;
     int64_t until_ms;
     struct stat home; /* our network namespace */
@@ -115,6 +118,52 @@ static bool read_files(const struct scan *scan, DIR *files, struct err *err)
     return true;
 }
 
+/* "46 0x1b 0x7f..." of a thread in a system call that sends on descriptor 27. */
+static bool take_sending(const char *text, unsigned *out_fd)
+{
+    long number;
+    if (sscanf(text, "%ld %x", &number, out_fd) != 2)
+        return false; /* running, or not in a system call */
+    return number == SYS_sendmsg || number == SYS_sendto || number == SYS_write ||
+           number == SYS_writev;
+}
+
+static bool thread_sends_on_closed(int dir, int tasks, const char *thread)
+{
+    char path[64], text[256] = "", link[32];
+    unsigned number;
+    struct stat about;
+    (void)snprintf(path, sizeof path, "%.20s/syscall", thread);
+    int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    if (n <= 0 || !take_sending(text, &number))
+        return false;
+    (void)snprintf(link, sizeof link, "fd/%u", number);
+    return fstatat(dir, link, &about, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+}
+
+/* What cannot be read counts as no: then nothing is closed. */
+static bool sends_on_closed(int dir)
+{
+    int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *tasks = fd >= 0 ? fdopendir(fd) : NULL;
+    if (tasks == NULL) {
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
+    }
+    const struct dirent *thread;
+    bool found = false;
+    for (size_t seen = 0; !found && seen < PROCESS_FILES_MAX && (thread = readdir(tasks)) != NULL;
+         seen++)
+        found = isdigit((unsigned char)thread->d_name[0]) &&
+                thread_sends_on_closed(dir, dirfd(tasks), thread->d_name);
+    (void)closedir(tasks);
+    return found;
+}
+
 static bool inspect(struct scan *scan, int dir, struct err *err)
 {
     bool incoming = false, is_ours = false;
@@ -141,12 +190,14 @@ static bool inspect(struct scan *scan, int dir, struct err *err)
     }
     scan->out->processes++;
     scan->out->incoming = scan->out->incoming || incoming;
+    scan->out->sends_on_closed = scan->out->sends_on_closed || sends_on_closed(dir);
     bool done = read_files(scan, files, err);
     (void)closedir(files);
     return done;
 }
 
-static bool inspect_all(struct scan *scan, DIR *proc, struct err *err)
+static bool visit_all(struct scan *scan, DIR *proc,
+                      bool (*visit)(struct scan *scan, int dir, struct err *err), struct err *err)
 {
     const struct dirent *entry;
     size_t seen = 0;
@@ -160,7 +211,7 @@ static bool inspect_all(struct scan *scan, DIR *proc, struct err *err)
         int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
             continue; /* ended */
-        bool looked = inspect(scan, dir, err);
+        bool looked = visit(scan, dir, err);
         (void)close(dir);
         if (!looked)
             return false;
@@ -180,7 +231,7 @@ bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
     OWNED_TEXT line = malloc(PROCESS_LINE_MAX);
     struct scan scan = {.uuid = uuid, .until_ms = until_ms, .line = line, .out = out_sockets};
     out_sockets->processes = 0;
-    out_sockets->incoming = false;
+    out_sockets->incoming = out_sockets->sends_on_closed = false;
     out_sockets->n = 0;
     if (line == NULL)
         return err_set(err, ERR_NOMEM, "no memory for a command line");
@@ -188,7 +239,7 @@ bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
     if (dir == NULL)
         return err_set(err, ERR_IO, "%s: %s", proc, strerror(errno));
     bool done = fstatat(dirfd(dir), "self/ns/net", &scan.home, 0) == 0
-                    ? inspect_all(&scan, dir, err)
+                    ? visit_all(&scan, dir, inspect, err)
                     : err_set(err, ERR_IO, "%s/self/ns/net: %s", proc, strerror(errno));
     (void)closedir(dir);
     qsort(out_sockets->inodes, out_sockets->n, sizeof *out_sockets->inodes, by_number);
@@ -198,4 +249,48 @@ bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
 bool process_has_socket(const struct process_sockets *sockets, uint64_t inode)
 {
     return bsearch(&inode, sockets->inodes, sockets->n, sizeof inode, by_number) != NULL;
+}
+
+/* --- holders --- */
+
+static bool mark_held(struct scan *scan, int dir, struct err *err)
+{
+    int fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = fd >= 0 ? fdopendir(fd) : NULL;
+    if (files == NULL) {
+        int why = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        return why == ENOENT || why == ESRCH
+                   ? true
+                   : err_set(err, ERR_FORBIDDEN, "cannot see the files of a process: %s",
+                             strerror(why));
+    }
+    const struct dirent *file;
+    bool in_time = true;
+    for (size_t seen = 1; in_time && (file = readdir(files)) != NULL; seen++) {
+        char link[64];
+        uint64_t inode;
+        ssize_t n = readlinkat(dirfd(files), file->d_name, link, sizeof link - 1);
+        in_time = seen % 1024 != 0 || check_time(scan, err);
+        if (n < 0)
+            continue;
+        link[n] = '\0';
+        for (size_t i = 0; take_inode(link, &inode) && i < scan->n_wanted; i++)
+            scan->wanted[i].held = scan->wanted[i].held || scan->wanted[i].inode == inode;
+    }
+    (void)closedir(files);
+    return in_time;
+}
+
+bool process_find_holders(const char *proc, struct process_inode *inodes, size_t n,
+                          int64_t until_ms, struct err *err)
+{
+    struct scan scan = {.wanted = inodes, .n_wanted = n, .until_ms = until_ms};
+    DIR *dir = opendir(proc);
+    if (dir == NULL)
+        return err_set(err, ERR_IO, "%s: %s", proc, strerror(errno));
+    bool done = visit_all(&scan, dir, mark_held, err);
+    (void)closedir(dir);
+    return done;
 }

@@ -21,8 +21,9 @@ enum {
 };
 
 struct process_sockets {
-    unsigned processes; /* of that guest; 0: it does not run here */
-    bool incoming;      /* it was started for an incoming migration, perhaps long ago */
+    unsigned processes;   /* of that guest; 0: it does not run here */
+    bool incoming;        /* it was started for an incoming migration, perhaps long ago */
+    bool sends_on_closed; /* a thread of it sends on a descriptor that it has closed meanwhile */
     size_t n;
     uint64_t inodes[PROCESS_SOCKETS_MAX]; /* in order */
 };
@@ -30,6 +31,14 @@ struct process_sockets {
 /* `proc` is "/proc". Fails when a process of the guest cannot be inspected. */
 bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
                         struct process_sockets *out_sockets, struct err *err);
+/* Which of these inodes some process holds, whatever its network. Fails when one cannot be
+ * inspected. */
+struct process_inode {
+    uint64_t inode;
+    bool held;
+};
+bool process_find_holders(const char *proc, struct process_inode *inodes, size_t n,
+                          int64_t until_ms, struct err *err);
 bool process_has_socket(const struct process_sockets *sockets, uint64_t inode);
 
 #endif

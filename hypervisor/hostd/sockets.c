@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "hypervisor/hostd/netlink.h"
+#include "hypervisor/hostd/ownerless.h"
 
 enum {
     GIVEN_FROM = 32768
@@ -154,7 +155,7 @@ struct search {
     struct socket_list list;
 };
 
-static bool kill_found(const struct sockets_config *config, struct search *search,
+static bool kill_found(const struct sockets_config *config, struct search *search, int64_t until_ms,
                        struct sockets_report *report, struct err *err)
 {
     const struct socket_rule rule = {
@@ -166,7 +167,11 @@ static bool kill_found(const struct sockets_config *config, struct search *searc
     int netlink;
     if (!netlink_open(&netlink, err))
         return false;
+    const struct ownerless_search ownerless = {config->proc, &rule, netlink, &search->list,
+                                               until_ms};
     bool done = close_streams(&rule, &search->guest, &search->list, netlink, report, err);
+    if (done && report->n == 0 && search->guest.sends_on_closed)
+        done = ownerless_kill(&ownerless, report, err);
     (void)close(netlink);
     return done;
 }
@@ -181,7 +186,7 @@ bool sockets_kill(const struct sockets_config *config, const char *uuid, int64_t
     bool done = process_sockets_of(config->proc, uuid, until_ms, &search->guest, err);
     if (done && search->guest.processes == 0)
         done = err_set(err, ERR_NOT_FOUND, "no process of guest %s on this host", uuid);
-    done = done && kill_found(config, search, out_report, err);
+    done = done && kill_found(config, search, until_ms, out_report, err);
     free(search);
     return done;
 }

@@ -8,7 +8,8 @@
  * sockets these are closed: those it opened to such a port and, if there are none and it was
  * started for an incoming migration, those that were opened to such a port of it. The other end
  * must have an ephemeral port: that excludes storage, consoles and other servers with fixed ports
- * whose peer port happens to be in the range.
+ * whose peer port happens to be in the range. If there are none at all, the socket may be one that
+ * no process holds any more: ownerless.h.
  */
 #ifndef HYPERVISOR_HOSTD_SOCKETS_H
 #define HYPERVISOR_HOSTD_SOCKETS_H
@@ -38,7 +39,8 @@ struct socket_list { /* large: not for the stack */
     struct socket_seen at[PROCESS_SOCKETS_MAX];
 };
 
-/* Adds those sockets of one netlink datagram that belong to the guest. out_end: it was the last. */
+/* Adds those sockets of one netlink datagram that belong to the guest (NULL: all). out_end: it was
+ * the last. */
 bool sockets_read(const void *datagram, size_t bytes, const struct process_sockets *guest,
                   struct socket_list *list, bool *out_end, struct err *err);
 

@@ -30,6 +30,8 @@ void libvirt_migrate_params_fini(struct migrate_params *params);
  * malloc'ed; NULL with err: there are none. */
 char *libvirt_yank_order(const char *instances, struct err *err);
 bool libvirt_monitor_accepted(const char *text, struct err *err);
+/* rescue.c: QEMU's answer to query-migrate. */
+bool libvirt_migration_decode(const char *text, struct hv_migration *out, struct err *err);
 
 /* dirty.c: bytes a second; false: not measured (yet). */
 bool libvirt_dirty_decode(const virTypedParameter *params, int n, uint64_t *out_bps);

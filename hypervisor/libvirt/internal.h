@@ -169,6 +169,8 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
 
 /* rescue.c */
 bool libvirt_rescue_yank(virDomainPtr domain, struct err *err);
+/* Enters QEMU's monitor: it waits while that is blocked. */
+bool libvirt_rescue_query(virDomainPtr domain, struct hv_migration *out, struct err *err);
 bool libvirt_rescue_drop_copy(virDomainPtr domain, struct err *err);
 /* Only a source that is paused(postcopy-failed). Success means accepted, not connected: watch the
  * states. */

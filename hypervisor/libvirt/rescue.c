@@ -110,6 +110,33 @@ bool libvirt_rescue_yank(virDomainPtr domain, struct err *err)
     return libvirt_monitor_accepted(answer, err);
 }
 
+/* QEMU's answer to query-migrate: without a migration it is empty. */
+bool libvirt_migration_decode(const char *text, struct hv_migration *out, struct err *err)
+{
+    OWNED(json_object) answer = json_parse(text, strlen(text), "query-migrate", err);
+    struct json_object *is = answer != NULL ? returned(answer, err) : NULL;
+    if (is == NULL)
+        return false;
+    const char *status = text_at(is, "status");
+    int64_t transferred = 0;
+    struct err ignored = {0};
+    if (!json_get_i64(is, "ram.transferred", 0, &transferred, &ignored))
+        transferred = 0;
+    *out = (struct hv_migration){
+        .status = status[0] == '\0' ? HV_MIGRATION_NONE : hv_migration_status_from_name(status),
+        .transferred = transferred > 0 ? (uint64_t)transferred : 0,
+    };
+    return true;
+}
+
+bool libvirt_rescue_query(virDomainPtr domain, struct hv_migration *out, struct err *err)
+{
+    OWNED_TEXT answer = NULL;
+    if (virDomainQemuMonitorCommand(domain, "{\"execute\":\"query-migrate\"}", &answer, 0) < 0)
+        return libvirt_connection_fail(virDomainGetConnect(domain), err);
+    return libvirt_migration_decode(answer, out, err);
+}
+
 /* The source in its switch-over is paused(migration) as well. The statistics tell the direction:
  * libvirt refuses them at once for an incoming migration and returns them for an outgoing one (or
  * hangs, and then nothing is destroyed). */

@@ -101,6 +101,39 @@ static void answer_stats(const struct sim *sim, const struct call *call, struct 
         sim_stream_stats(sim, copy->out, &reply->with.stats);
 }
 
+/* A cancelled job that still exists waits for its dead stream. */
+static enum hv_migration_status status_of(const struct job *job)
+{
+    static const enum hv_migration_status statuses[] = {
+        [JOB_PREPARE] = HV_MIGRATION_NONE,
+        [JOB_CONNECT] = HV_MIGRATION_SETUP,
+        [JOB_DISKS] = HV_MIGRATION_NONE,
+        [JOB_COPY] = HV_MIGRATION_ACTIVE,
+        [JOB_SWITCHOVER] = HV_MIGRATION_DEVICE,
+        [JOB_STUCK] = HV_MIGRATION_CANCELLING,
+        [JOB_POSTCOPY] = HV_MIGRATION_POSTCOPY_ACTIVE,
+        [JOB_BROKEN] = HV_MIGRATION_POSTCOPY_ACTIVE,
+        [JOB_RECOVER] = HV_MIGRATION_POSTCOPY_RECOVER,
+        [JOB_FINISH] = HV_MIGRATION_COMPLETED,
+    };
+    bool broken = job->phase == JOB_BROKEN && job->source_knows;
+    return broken ? HV_MIGRATION_POSTCOPY_PAUSED : statuses[job->phase];
+}
+
+static void answer_migration(const struct sim *sim, const struct call *call, struct hv_reply *reply)
+{
+    const struct copy *copy = find_copy(sim, call);
+    struct hv_job_stats stats;
+    reply->with.migration.status = HV_MIGRATION_NONE;
+    if (copy != NULL && !sim_copy_is_live(copy))
+        sim_error_set(&reply->err, SIM_ERROR_NOT_RUNNING, copy, NULL);
+    if (copy == NULL || !sim_copy_is_live(copy) || copy->out == NULL)
+        return;
+    sim_stream_stats(sim, copy->out, &stats);
+    reply->with.migration.status = status_of(copy->out);
+    reply->with.migration.transferred = stats.memory_processed;
+}
+
 static void answer_completed(const struct sim *sim, const struct call *call, struct hv_reply *reply)
 {
     const struct copy *copy = find_copy(sim, call);
@@ -216,6 +249,7 @@ static const struct {
     [HV_CALL_COMPARE_CPU] = {answer_cpu, false, false},
     [HV_CALL_DOMAIN_CAPABILITIES] = {answer_text, false, false},
     [HV_CALL_MIGRATABLE_XML] = {answer_text, true, false},
+    [HV_CALL_QUERY_MIGRATE] = {answer_migration, true, true},
     [HV_CALL_MEASURE_DIRTY] = {NULL, true, true}, /* answered later */
 };
 

@@ -106,6 +106,7 @@ void sim_job_free(struct sim *sim, struct job *job);
 void sim_job_hit(struct sim *sim, struct job *job, enum sim_fault_kind kind);
 void sim_job_lose_peer(struct sim *sim, struct job *job);
 void sim_job_hang(struct sim *sim, struct job *job, bool drops_target); /* on a dead socket */
+void sim_job_hang_cancelling(struct sim *sim, struct job *job); /* parallel streams, aborted */
 void sim_job_drop_target(struct sim *sim, struct job *job, int detail);
 void sim_job_answer(struct sim *sim, struct job *job, enum sim_error why); /* its call, if any */
 /* Closes the stream's sockets on one side. False: there are none. */

@@ -408,6 +408,8 @@ void sim_job_cancel(struct sim *sim, struct job *job)
     assert(job->phase <= JOB_COPY);
     if (job->phase >= JOB_DISKS && job->disk_bytes > 0 && !job->stream.flows)
         sim_job_hang(sim, job, false);
+    else if (job->phase == JOB_COPY && job->how.parallel_connections > 0 && !job->stream.flows)
+        sim_job_hang_cancelling(sim, job);
     else
         sim_job_fail(sim, job, SIM_ERROR_CANCELLED, 5);
 }

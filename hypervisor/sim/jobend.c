@@ -160,6 +160,15 @@ void sim_job_hang(struct sim *sim, struct job *job, bool drops_target)
         sim_job_drop_target(sim, job, STOPPED_DESTROYED);
 }
 
+/* The threads of parallel streams wait for a dead path; the guest and the monitor do not. */
+void sim_job_hang_cancelling(struct sim *sim, struct job *job)
+{
+    job->bulk = true;
+    job->phase = JOB_STUCK;
+    job->held = false;
+    sim_stream_close(sim, job);
+}
+
 void sim_job_lose_peer(struct sim *sim, struct job *job)
 {
     timer_clear(&sim->timers, &job->peer);

@@ -253,6 +253,20 @@ static bool do_job(struct world *w, const struct yaml_node *step, struct err *er
     return true;
 }
 
+/* What the source's QEMU says of the migration: a name of QEMU's, or silent. */
+static bool do_stream(struct world *w, const struct yaml_node *step, struct err *err)
+{
+    struct world_guest *guest = guest_of(w, step, "stream", err);
+    const char *is = "";
+    if (guest == NULL || !case_text(w, step, "is", &is, err))
+        return false;
+    guest->monitor_hangs = strcmp(is, "silent") == 0;
+    guest->stream = hv_migration_status_from_name(is);
+    if (guest->stream == HV_MIGRATION_UNKNOWN && !guest->monitor_hangs)
+        return yaml_fail(w->yaml, step, err, "'%s' is no state of QEMU's, nor silent", is);
+    return true;
+}
+
 /* What the target's host says of the place of the guest's only disk that moves along. */
 static bool do_volume(struct world *w, const struct yaml_node *step, struct err *err)
 {
@@ -528,6 +542,7 @@ static const struct {
     {"judge", do_judge, {"plane", "cause"}},
     {"see", do_see, {"*"}},
     {"job", do_job, {"is"}},
+    {"stream", do_stream, {"is"}},
     {"volume", do_volume, {"disk", "exists", "creatable", "size", "free"}},
     {"lose", do_lose, {"how"}},
     {"connect", do_connect, {"uuid"}},

@@ -184,6 +184,23 @@ static void answer_path(struct world *w, const struct effect *effect)
     tell(w, &input);
 }
 
+/* What a step said, else that the migration runs. */
+static void answer_stream(struct world *w, const struct effect *effect)
+{
+    struct world_guest *guest = world_guest_by_uuid(w, effect->of.act.guest);
+    struct input input = answer_to(effect, INPUT_STREAM);
+    input.of.migration.transferred = guest->sent;
+    input.of.migration.status = guest->stream != HV_MIGRATION_UNKNOWN ? guest->stream
+                                : guest->moves                        ? HV_MIGRATION_ACTIVE
+                                                                      : HV_MIGRATION_NONE;
+    if (!is_connected(w, effect->of.act.node) || guest->monitor_hangs)
+        err_set(&input.err, ERR_UNREACHABLE, "nobody answers");
+    report_answer(w, effect, hv_call_name(HV_CALL_QUERY_MIGRATE),
+                  input.err.code != ERR_NONE ? input.err.text
+                                             : hv_migration_status_name(input.of.migration.status));
+    tell(w, &input);
+}
+
 /* Nobody kept the numbers of the last migration. */
 static void answer_final(struct world *w, const struct effect *effect)
 {
@@ -245,6 +262,7 @@ static void act(struct world *w, const struct effect *effect)
     case EFFECT_DO_ASK_FINAL: answer_final(w, effect); break;
     case EFFECT_DO_COMPARE_CPU: answer_cpu(w, effect); break;
     case EFFECT_DO_ASK_VOLUMES: answer_volumes(w, effect); break;
+    case EFFECT_DO_ASK_STREAM: answer_stream(w, effect); break;
     case EFFECT_DO_ASK_PATH: answer_path(w, effect); break;
     case EFFECT_DO_MIGRATE: take_migrate(w, effect); break;
     case EFFECT_DO_ABORT:

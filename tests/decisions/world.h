@@ -44,6 +44,8 @@ struct world_guest {
     int job;                /* enum hv_job_operation that its host shows; -1: as `moves` says */
     struct volume_facts at; /* what hosts say about the places of its disks */
     uint64_t sent;          /* bytes of its migration so far */
+    enum hv_migration_status stream; /* what its QEMU says; UNKNOWN: as `moves` says */
+    bool monitor_hangs;              /* its QEMU says nothing */
     struct {
         char host[HV_HOST_MAX];
         struct hv_observation is;

@@ -1,7 +1,7 @@
 #!/bin/bash
-# userpause: a guest that its user pauses while it moves is paused on the target, whatever libvirt does
-# cases: during
-# full: killed
+# userpause: a guest that its user pauses while it moves stays paused, on the target or, when the move fails, on the source
+# cases: during aborted
+# full: killed failed aborted_killed
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
 
@@ -10,6 +10,28 @@ host_virsh h1 suspend g-f
 note "paused by its user: $(guest_state h1 g-f)"
 case ${1:-} in
 during) ;;
+aborted | failed | aborted_killed)
+    sleep 2
+    case $1 in
+    failed) break_host kill-qemu h2 g-f ;;
+    aborted) ferry abort "$job" ;;
+    # Ferry is gone when libvirt lets the guest run again
+    aborted_killed) kill9_ferry && host_virsh h1 domjobabort g-f && sleep 1 && note "without Ferry: $(guest_state h1 g-f)" && start_ferry ;;
+    esac
+    wait_final "$job" 60
+    note "$(intents)"
+    events >&2
+    assert_job "$job" .status.phase Failed
+    assert_equal 'state on the source' "$(guest_state h1 g-f)" 'paused \(user\)'
+    not_here h2 g-f || fail "g-f is on h2: $(guest_state h2 g-f)"
+    assert_equal 'events' "$(sql "SELECT count(*) FROM events WHERE reason = 'PausedAtSource'")" 1
+    before=$(heartbeats h1 g-f)
+    sleep 2
+    [ "$(heartbeats h1 g-f)" = "$before" ] || fail 'it runs'
+    host_virsh h1 resume g-f
+    guest_check h1 g-f
+    exit
+    ;;
 killed) sleep 3 && kill9_ferry && sleep 0.5 && start_ferry ;;
 esac
 wait_final "$job" 90

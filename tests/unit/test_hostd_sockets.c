@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "hypervisor/hostd/ownerless.h"
 #include "hypervisor/hostd/sockets.h"
 
 #define UUID "6f1b0000-0000-4000-8000-00000000000a"
@@ -374,6 +375,75 @@ static void addresses_are_written_as_people_do(void **state)
     assert_non_null(strstr(text, "ffff]:40000"));
 }
 
+/* --- a socket that no process holds any more --- */
+
+static void a_thread_that_sends_on_a_closed_descriptor_is_noticed(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *call;
+        bool is;
+    } rows[] = {
+        {"46 0x9 0x7f00 0x0 0x0 0x0 0x0 0x7ffd 0x7f01\n", true}, /* sendmsg; there is no fd 9 */
+        {"46 0x0 0x7f00 0x0\n", false},                          /* there is a fd 0 */
+        {"0 0x9 0x7f00 0x0\n", false},                           /* read */
+        {"running\n", false},
+        {"-1 0x7ffd 0x7f01\n", false},
+        {"", false},
+    };
+    static const char *const files[] = {"socket:[900]"};
+    struct err err = {0};
+    make_process(w, "100", "/usr/bin/qemu-system-x86_64|-uuid|" UUID "|-m|1", "net-ours", files, 1);
+    make_dir(w, "100/task");
+    make_dir(w, "100/task/100");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        make_file(w, "100/task/100/syscall", rows[i].call, strlen(rows[i].call));
+        assert_true(find(w, &err));
+        assert_int_equal(w->found.sends_on_closed, rows[i].is);
+    }
+}
+
+static struct socket_seen half_closed(uint32_t inode, unsigned ours, unsigned theirs, int state)
+{
+    return (struct socket_seen){.family = AF_INET,
+                                .state = state,
+                                .inode = inode,
+                                .id = {.idiag_sport = htons((uint16_t)ours),
+                                       .idiag_dport = htons((uint16_t)theirs)}};
+}
+
+static void only_a_half_closed_stream_that_nobody_holds_is_chosen(void **state)
+{
+    struct world *w = *state;
+    static const char *const files[] = {"socket:[21]", "/dev/null"};
+    const struct socket_rule rule = {.port_min = 49152, .port_max = 49215, .given_from = 32768};
+    make_process(w, "100", "anything", "net-other", files, 2); /* whatever its network */
+    struct socket_list *list = calloc(1, sizeof *list);
+    assert_non_null(list);
+    const struct socket_seen all[] = {
+        half_closed(20, 40000, 49152, TCP_CLOSE_WAIT), /* the one */
+        half_closed(21, 40001, 49152, TCP_CLOSE_WAIT), /* held */
+        half_closed(0, 40002, 49152, TCP_CLOSE_WAIT),  /* freed by its process */
+        half_closed(22, 40003, 49152, TCP_ESTABLISHED),
+        half_closed(23, 40004, 3260, TCP_CLOSE_WAIT),
+        half_closed(24, 22, 49152, TCP_CLOSE_WAIT),
+        half_closed(25, 49152, 40005, TCP_CLOSE_WAIT),
+    };
+    memcpy(list->at, all, sizeof all);
+    list->n = COUNT(all);
+    struct err err = {0};
+    assert_true(ownerless_choose(w->dir, &rule, list, INT64_MAX, &err));
+    assert_int_equal(list->n, 1);
+    assert_int_equal(list->at[0].inode, 20);
+    assert_true(ownerless_choose(w->dir, &rule, list, INT64_MAX, &err)); /* and again */
+    assert_int_equal(list->n, 1);
+    for (list->n = 0; list->n <= OWNERLESS_MAX; list->n++)
+        list->at[list->n] = all[0];
+    assert_false(ownerless_choose(w->dir, &rule, list, INT64_MAX, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    free(list);
+}
+
 TEST_FILE(test_hostd_sockets)
 {
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, make_world, drop_world)
@@ -388,6 +458,8 @@ TEST_FILE(test_hostd_sockets)
         cmocka_unit_test(a_kernel_refusal_names_what_is_missing),
         cmocka_unit_test(only_streams_are_chosen),
         cmocka_unit_test(addresses_are_written_as_people_do),
+        IN_WORLD(a_thread_that_sends_on_a_closed_descriptor_is_noticed),
+        IN_WORLD(only_a_half_closed_stream_that_nobody_holds_is_chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

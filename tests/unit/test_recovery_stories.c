@@ -137,33 +137,6 @@ static void a_stream_that_is_dead_is_ended_then_taken_up(void **state)
     core_free(w);
 }
 
-static void without_numbers_it_is_watched_for_longer(void **state)
-{
-    (void)state;
-    struct core_world *w = core_in_postcopy();
-    core_breaks(w, CORE_PC_BROKEN_SOURCE, CORE_PC_TARGET);
-    core_advance(w, RECOVERY_BLIND_MS - 1000);
-    assert_int_equal(core_remedies(w), 0);
-    core_advance(w, 3000);
-    assert_int_equal(core_orders(w, HV_CALL_ABORT), 1);
-    core_free(w);
-}
-
-/* QEMU is in a state that libvirt does not know: hypervisor/versions.def. */
-static void missing_numbers_of_a_host_that_may_lack_them_are_no_reason_to_act(void **state)
-{
-    (void)state;
-    for (int broken_side = 0; broken_side < 2; broken_side++) {
-        struct core_world *w = core_in_postcopy();
-        core_node(w, "h1")->facts.libvirt_version = 12008000;
-        core_node(w, "h1")->facts.hypervisor_version = 11001000;
-        core_breaks(w, broken_side ? CORE_PC_BROKEN_SOURCE : CORE_PC_SOURCE, CORE_PC_TARGET);
-        core_advance(w, 5 * RECOVERY_BLIND_MS);
-        assert_int_equal(core_remedies(w) > 0, broken_side);
-        core_free(w);
-    }
-}
-
 static void a_helper_at_the_target_tells_it_that_the_stream_is_dead(void **state)
 {
     (void)state;
@@ -556,8 +529,6 @@ TEST_FILE(test_recovery_stories)
         cmocka_unit_test(our_own_connection_lost_in_a_try_changes_nothing),
         cmocka_unit_test(nothing_is_ordered_while_bytes_move),
         cmocka_unit_test(a_stream_that_is_dead_is_ended_then_taken_up),
-        cmocka_unit_test(without_numbers_it_is_watched_for_longer),
-        cmocka_unit_test(missing_numbers_of_a_host_that_may_lack_them_are_no_reason_to_act),
         cmocka_unit_test(a_helper_at_the_target_tells_it_that_the_stream_is_dead),
         cmocka_unit_test(a_stream_that_was_taken_up_and_dies_is_ended_too),
         cmocka_unit_test(a_half_that_is_gone_is_flagged_within_five_seconds),

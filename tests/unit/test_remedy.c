@@ -11,7 +11,7 @@
 
 /* ---- the choice by itself ---- */
 
-#define BIT(id) (1U << DECISION_STREAM_##id)
+#define BIT(id) (UINT64_C(1) << DECISION_STREAM_##id)
 #define QUIET_(ms, ...)                                                              \
     {                                                                                \
         .mode = MODE_PRECOPY, .quiet_ms = (ms), .stopped_ms = -1, .estimate_ms = -1, \
@@ -23,6 +23,12 @@
         .mode = MODE_PRECOPY, .quiet_ms = (ms), .stopped_ms = (ms), .estimate_ms = 100, \
         .since_remedy_ms = -1, __VA_ARGS__                                              \
     }
+#define ABORTED(ms, state, ...)                                                          \
+    {                                                                                    \
+        .mode = MODE_PRECOPY, .silent_ms = 600000, .stopped_ms = -1, .aborted_ms = (ms), \
+        .stream = HV_STREAM_##state, .source_runs = true, .target_paused = true,         \
+        .since_remedy_ms = -1, __VA_ARGS__                                               \
+    }
 #define BOTH .source_paused = true, .target_paused = true
 
 static const struct {
@@ -30,11 +36,19 @@ static const struct {
     struct remedy_facts facts;
     enum decision is;
 } rows[] = {
-    /* Pre-copy without disks: an abort is right, and the monitor's business. */
+    /* Pre-copy without disks: an abort is right, before the target drops its copy. */
     {"it moves", QUIET(1900, .has_disks = false), DECISION_GOES_ON},
     {"pre-copy, quiet", QUIET(2000, .has_disks = false), DECISION_STREAM_QUIET},
-    {"pre-copy, quiet for an hour", QUIET(3600000, .has_disks = false), DECISION_STREAM_QUIET},
-    {"pre-copy, a helper is not asked", QUIET(60000, .source_helps = true), DECISION_STREAM_QUIET},
+    {"pre-copy, not quiet for long enough", QUIET(11900, .has_disks = false),
+     DECISION_STREAM_QUIET},
+    {"pre-copy, quiet before the keepalive ends", QUIET(12000, .has_disks = false),
+     DECISION_STREAM_ABORTED},
+    {"pre-copy, a helper is not asked", QUIET(12000, .source_helps = true),
+     DECISION_STREAM_ABORTED},
+    {"pre-copy, the abort is under way", QUIET(60000, .abort_asked = true), DECISION_STREAM_QUIET},
+    {"parallel streams, not long enough", QUIET(11900, .parallel = true), DECISION_STREAM_QUIET},
+    {"parallel streams do not end by an abort", QUIET(12000, .parallel = true),
+     DECISION_STREAM_YANKED},
     /* With disks: the streams break before anybody cancels a mirror. */
     {"disks, not long enough", QUIET(3900, .has_disks = true), DECISION_STREAM_QUIET},
     {"disks", QUIET(4000, .has_disks = true), DECISION_STREAM_YANKED},
@@ -111,34 +125,44 @@ static const struct {
      DECISION_GOES_ON},
     {"post-copy was ordered", SWITCH(60000, BOTH, .postcopy_ordered = true),
      DECISION_STREAM_ABANDONED},
-    /* A target that does not answer holds the call of a migration that was aborted. */
-    {"aborted, the call will come",
+    {"dropping the copy was ordered and not answered",
      {.mode = MODE_PRECOPY,
-      .stopped_ms = -1,
-      .silent_ms = 4900,
-      .aborted_ms = 4900,
-      .source_runs = true,
-      .target_paused = true,
-      .since_remedy_ms = -1},
-     DECISION_GOES_ON},
-    {"aborted, the call hangs",
-     {.mode = MODE_PRECOPY,
-      .stopped_ms = -1,
-      .silent_ms = 5000,
-      .aborted_ms = 5000,
-      .source_runs = true,
-      .target_paused = true,
-      .since_remedy_ms = -1},
-     DECISION_STREAM_ABORT_DROPPED},
-    {"aborted, the source was not seen running",
-     {.mode = MODE_PRECOPY,
-      .stopped_ms = -1,
-      .silent_ms = 5000,
-      .quiet_ms = 5000,
-      .aborted_ms = 5000,
-      .target_paused = true,
-      .since_remedy_ms = -1},
+      .stopped_ms = 90000,
+      BOTH,
+      .tried = BIT(COPY_DROPPED),
+      .order_is_out = true,
+      .since_remedy_ms = 80000},
      DECISION_STREAM_QUIET},
+    /* Aborted, and the call is still out: by what the source's QEMU says. */
+    {"aborted, QEMU was not asked", ABORTED(60000, UNKNOWN), DECISION_STREAM_CANCEL_WAITS},
+    {"aborted, QEMU cancels", ABORTED(1900, ENDING), DECISION_STREAM_CANCEL_WAITS},
+    {"aborted, QEMU cancels for long", ABORTED(2000, ENDING), DECISION_STREAM_CANCEL_YANKED},
+    {"aborted, QEMU has not begun to cancel", ABORTED(2000, OPEN), DECISION_STREAM_CANCEL_YANKED},
+    {"yanked, QEMU cancels", ABORTED(6000, ENDING, .yanked_ms = 2900, .source_helps = true),
+     DECISION_STREAM_CANCEL_WAITS},
+    {"yanked in vain", ABORTED(6000, ENDING, .yanked_ms = 3000, .source_helps = true),
+     DECISION_STREAM_CANCEL_KILLED},
+    {"the yank was refused",
+     ABORTED(6000, ENDING, .tried = BIT(CANCEL_YANKED), .source_helps = true),
+     DECISION_STREAM_CANCEL_KILLED},
+    {"the yank is not answered",
+     ABORTED(6000, ENDING, .tried = BIT(CANCEL_YANKED), .source_helps = true, .order_is_out = true),
+     DECISION_STREAM_CANCEL_WAITS},
+    {"yanked in vain, nobody helps", ABORTED(600000, ENDING, .yanked_ms = 590000),
+     DECISION_STREAM_CANCEL_WAITS},
+    {"QEMU is done, libvirt's keepalive comes", ABORTED(34900, OVER), DECISION_STREAM_CANCEL_WAITS},
+    {"QEMU is done, the call hangs", ABORTED(35000, OVER), DECISION_STREAM_ABORT_DROPPED},
+    {"QEMU is done, the source was not seen",
+     {.mode = MODE_PRECOPY,
+      .stopped_ms = -1,
+      .silent_ms = 60000,
+      .aborted_ms = 35000,
+      .stream = HV_STREAM_OVER,
+      .target_paused = true,
+      .since_remedy_ms = -1},
+     DECISION_STREAM_CANCEL_WAITS},
+    {"the copy is not dropped while QEMU cancels", ABORTED(600000, ENDING, .yanked_ms = 590000),
+     DECISION_STREAM_CANCEL_WAITS},
     /* libvirt's own keepalive ends a tunnel. */
     {"a tunnel in the switch-over", SWITCH(60000, BOTH, .tunnelled = true), DECISION_STREAM_QUIET},
     {"a tunnel with a helper", SWITCH(60000, .tunnelled = true, .source_helps = true),
@@ -182,6 +206,8 @@ static void each_stall_has_its_remedy(void **state)
         struct remedy_facts facts = rows[i].facts;
         if (facts.silent_ms == 0)
             facts.silent_ms = facts.quiet_ms > facts.stopped_ms ? facts.quiet_ms : facts.stopped_ms;
+        facts.aborted_ms = facts.aborted_ms == 0 ? -1 : facts.aborted_ms;
+        facts.yanked_ms = facts.yanked_ms == 0 ? -1 : facts.yanked_ms;
         enum decision is = remedy_choose(&facts, text);
         if (is != rows[i].is)
             fail_msg("%s: %s, not %s (%s)", rows[i].what, decision_name(is),
@@ -197,6 +223,7 @@ static void a_yank_that_may_hang_says_so(void **state)
         struct remedy_facts facts =
             QUIET(4000, .has_disks = true, .parallel = true, .yank_may_hang = may_hang != 0);
         facts.silent_ms = facts.quiet_ms;
+        facts.aborted_ms = facts.yanked_ms = -1;
         assert_int_equal(remedy_choose(&facts, text), DECISION_STREAM_YANKED);
         assert_int_equal(strstr(text, "QEMU before 11.0 may hang") != NULL, may_hang);
         assert_true(strlen(text) < MONITOR_TEXT_MAX - 1);
@@ -208,7 +235,9 @@ static const char *broken_law(const struct remedy_facts *f, enum decision is, co
 {
     enum monitor_action action = decision_action(is);
     bool switching = f->stopped_ms >= 0 && f->mode != MODE_POSTCOPY;
-    bool limited = is != DECISION_STREAM_ABORT_DROPPED; /* one that comes once has no other */
+    bool after_abort = is == DECISION_STREAM_ABORT_DROPPED || is == DECISION_STREAM_CANCEL_YANKED ||
+                       is == DECISION_STREAM_CANCEL_KILLED;
+    bool limited = !after_abort; /* each comes once, or rarely */
     int64_t limit_ms = switching ? REMEDY_SWITCH_MS : REMEDY_AGAIN_MS;
     if (text[0] == '\0')
         return "it says nothing";
@@ -216,17 +245,21 @@ static const char *broken_law(const struct remedy_facts *f, enum decision is, co
         return NULL;
     if (action == MONITOR_RETIRED)
         return "no version decides that any more";
-    if (action == MONITOR_ABORT || action == MONITOR_POSTCOPY || action == MONITOR_PAUSE)
+    if (action == MONITOR_POSTCOPY || action == MONITOR_PAUSE)
         return "that is no remedy";
+    if (action == MONITOR_ABORT && (f->has_disks || f->parallel || f->mode == MODE_POSTCOPY ||
+                                    switching || f->quiet_ms < REMEDY_PRECOPY_MS))
+        return "an abort that freezes the guest, frees nobody, or comes too soon";
     if (switching && f->tunnelled)
         return "a tunnel ends by itself";
     if (limited && f->since_remedy_ms >= 0 && f->since_remedy_ms < limit_ms)
         return "too soon after the last one";
     bool aborted = is == DECISION_STREAM_ABORT_DROPPED;
-    bool seen_dead = is == DECISION_STREAM_TARGET_KILLED;
-    if (!switching && !aborted && !seen_dead && f->quiet_ms < REMEDY_DISKS_MS)
+    bool seen_dead =
+        is == DECISION_STREAM_TARGET_KILLED || (is == DECISION_STREAM_PAUSED && f->forced);
+    if (!switching && !after_abort && !seen_dead && f->quiet_ms < REMEDY_DISKS_MS)
         return "it may still move";
-    if (f->silent_ms < REMEDY_QUIET_MS)
+    if (f->silent_ms < REMEDY_QUIET_MS && !f->forced)
         return "it moved just now";
     if (switching && (f->stopped_ms < REMEDY_SWITCH_MS || f->silent_ms < REMEDY_SWITCH_MS))
         return "the switch-over may still end";
@@ -234,24 +267,29 @@ static const char *broken_law(const struct remedy_facts *f, enum decision is, co
         return "a copy dropped without having just seen it stand";
     if (action == MONITOR_DROP_COPY && !(aborted ? f->source_runs : f->source_paused))
         return "a copy dropped without having just seen the guest";
-    if (aborted && f->aborted_ms < REMEDY_ABORT_MS)
+    if (aborted && (f->aborted_ms < REMEDY_KEEPALIVE_MS || f->stream != HV_STREAM_OVER))
+        return "a copy dropped although the source's QEMU may use the stream";
+    if (after_abort && f->aborted_ms < 0)
         return "nobody aborted it";
+    if (after_abort && !aborted && f->stream != HV_STREAM_ENDING && f->stream != HV_STREAM_OPEN)
+        return "QEMU may be done";
     if (action == MONITOR_DROP_COPY &&
         (f->has_disks || f->target_resumed || f->mode == MODE_POSTCOPY))
         return "a copy dropped that may be the guest, or for nothing";
     if (is == DECISION_STREAM_COPY_DROPPED && (f->parallel || f->postcopy_ordered || !switching))
         return "a copy dropped that may run any moment, or for nothing";
     bool at_target = is == DECISION_STREAM_TARGET_KILLED;
-    if (action == MONITOR_KILL_STREAM && !at_target && !switching)
-        return "only for a switch-over";
+    if (action == MONITOR_KILL_STREAM && !at_target && !switching && !after_abort)
+        return "only for a switch-over, or after an abort";
     if (at_target && (f->mode != MODE_POSTCOPY || !f->source_failed || !f->target_helps))
         return "nobody knows that it is dead, or nobody helps";
     bool once = action == MONITOR_DROP_COPY || is == DECISION_STREAM_KILLED;
-    if (once && (f->tried & 1U << is))
+    if (once && (f->tried & UINT64_C(1) << is) != 0)
         return "once is enough";
-    if (is == DECISION_STREAM_KILLED && !f->source_helps)
+    if (action == MONITOR_KILL_STREAM && !at_target && !f->source_helps)
         return "there is no helper";
-    if (action == MONITOR_YANK && (!f->has_disks || switching || f->mode == MODE_POSTCOPY))
+    bool yanks = f->has_disks || f->parallel || after_abort;
+    if (action == MONITOR_YANK && (!yanks || switching || f->mode == MODE_POSTCOPY))
         return "a yank frees nobody here";
     if (action == MONITOR_PAUSE_STREAM && f->mode != MODE_POSTCOPY)
         return "that is for post-copy";
@@ -261,10 +299,11 @@ static const char *broken_law(const struct remedy_facts *f, enum decision is, co
 /* Every FIRST-th, FIRST + STEP-th, ... combination of times, with the facts in F as they are. */
 static void check_laws(struct remedy_facts *f, size_t first, size_t step)
 {
-    static const int64_t quiets[] = {0, 2000, 4000, 9999, 60000}, stops[] = {-1, 3999, 4000, 60000};
+    static const int64_t quiets[] = {0, 2000, 4000, 11999, 60000},
+                         stops[] = {-1, 3999, 4000, 60000};
     static const int64_t sinces[] = {-1, 3999, 4000, 10000};
-    static const unsigned tried[] = {0, BIT(KILLED) | BIT(YANKED), BIT(COPY_DROPPED) | BIT(KILLED),
-                                     ~0U};
+    static const uint64_t tried[] = {0, BIT(KILLED) | BIT(YANKED), BIT(COPY_DROPPED) | BIT(KILLED),
+                                     ~UINT64_C(0)};
     size_t all = COUNT(quiets) * COUNT(stops) * COUNT(sinces) * COUNT(tried) * 2;
     for (size_t i = first; i < all; i += step) {
         size_t n = i;
@@ -297,7 +336,7 @@ static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
 {
     (void)state;
     size_t step = getenv("FERRY_TEST_FULL") != NULL ? 1 : 11;
-    for (unsigned bits = 0; bits < 1U << 12; bits++)
+    for (unsigned bits = 0; bits < 1U << 14; bits++)
         for (enum mode mode = MODE_NONE; mode < MODE_COUNT; mode++) {
             struct remedy_facts f = {
                 .mode = mode,
@@ -312,7 +351,11 @@ static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
                 .postcopy_ordered = (bits & 1U << 8) != 0,
                 .source_failed = (bits & 1U << 9) != 0,
                 .source_runs = (bits & 1U << 10) != 0,
-                .aborted_ms = (bits & 1U << 11) != 0 ? REMEDY_ABORT_MS : -1,
+                .aborted_ms = (bits & 1U << 11) != 0 ? REMEDY_KEEPALIVE_MS : -1,
+                .yanked_ms = (bits & 1U << 12) != 0 ? REMEDY_YANKED_MS : -1,
+                .forced = (bits & 1U << 13) != 0 && mode == MODE_POSTCOPY,
+                .order_is_out = (bits & 1U << 13) != 0 && mode != MODE_POSTCOPY,
+                .stream = (enum hv_stream)((bits + mode) % 5),
             };
             if (!f.source_paused || !f.source_runs)
                 check_laws(&f, (bits + mode) % step, step);

@@ -191,10 +191,11 @@ static void an_aborted_call_that_a_dead_target_holds_is_freed(void **state)
     struct core_world *w = core_flowing(NULL, false);
     core_stall(w, 2400);
     core_cancel(w);
+    w->migration.status = HV_MIGRATION_CANCELLED;
     core_returns(w, HV_CALL_ABORT, ERR_NONE);
-    core_advance(w, 4500);
+    core_advance(w, REMEDY_KEEPALIVE_MS - 1000);
     assert_int_equal(core_remedies(w), 0);
-    core_advance(w, 2000);
+    core_advance(w, 3000);
     assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 1);
     core_answers(w, HV_CALL_DROP_COPY, ERR_NONE);
     w->target = CORE_ABSENT;
@@ -217,11 +218,13 @@ static void a_stalled_switch_over_is_freed_by_dropping_the_copy(void **state)
     core_advance(w, 1600);
     assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 1);
     assert_string_equal(core_newest(w, HV_CALL_DROP_COPY)->of.act.node, "h2");
+    core_advance(w, 20000);
+    assert_non_null(strstr(core_job(w)->wait.reason, "not answered yet")); /* nobody knows */
     core_answers(w, HV_CALL_DROP_COPY, ERR_NONE);
     core_advance(w, 20000); /* it freed nobody: it is not done again, and that is said */
     assert_int_equal(core_remedies(w), 1);
     assert_int_equal(w->aborts, 0);
-    assert_non_null(strstr(core_job(w)->wait.reason, "the target was destroyed, but"));
+    assert_non_null(strstr(core_job(w)->wait.reason, "the target was destroyed, and"));
     goes_on_at_the_source(w);
     assert_non_null(
         strstr(core_job(w)->result.failure_reason, "destroying the copy on the target"));
@@ -259,7 +262,8 @@ static void a_target_that_keeps_its_copy_after_its_socket_was_closed_loses_it(vo
     assert_int_equal(core_remedies(w), 1); /* nothing is destroyed before the source was seen */
     w->source = CORE_RUNS;
     core_lifecycle_event(w, "h1", HV_LIFECYCLE_RESUMED, 0);
-    core_advance(w, REMEDY_ABORT_MS + 2500);
+    w->migration.status = HV_MIGRATION_FAILED;
+    core_advance(w, REMEDY_KEEPALIVE_MS + 2500);
     assert_int_equal(core_orders(w, HV_CALL_DROP_COPY), 1);
     assert_int_equal(core_remedies(w), 2);
     core_free(w);

@@ -159,6 +159,83 @@ static void what_ferry_paused_runs_again_when_it_fails(void **state)
     core_free(w);
 }
 
+static const struct hv_observation undone = {.presence = HV_PRESENT,
+                                             .state = HV_STATE_RUNNING,
+                                             .reason = HV_RUNNING_MIGRATION_CANCELED,
+                                             .job_type = -1};
+
+/* libvirt lets the guest run again, as before the migration. */
+static void a_user_s_pause_survives_a_failed_or_aborted_migration(void **state)
+{
+    (void)state;
+    for (int aborted = 0; aborted < 2; aborted++)
+        for (int restarted = 0; restarted < 2; restarted++) {
+            struct core_world *w = core_flowing(NULL, false);
+            user_pauses(w);
+            core_stall(w, 400);
+            if (aborted) {
+                core_cancel(w);
+                core_returns(w, HV_CALL_ABORT, ERR_NONE);
+            }
+            w->source = undone;
+            w->target = CORE_ABSENT;
+            w->job_type = HV_JOB_NONE;
+            if (restarted)
+                core_restart(w, 1000); /* nobody saw it resume */
+            else
+                core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+            core_advance(w, 3000);
+            assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
+            assert_string_equal(core_newest(w, HV_CALL_SUSPEND)->of.act.node, "h1");
+            core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_SOURCE); /* not yet as wished */
+            w->source = CORE_SUSPENDED;
+            core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
+            core_advance(w, 2000);
+            assert_int_equal(core_job(w)->phase, PHASE_FAILED);
+            assert_int_equal(core_count_events(w, "PausedAtSource", "Paused on h1 again"), 1);
+            assert_int_equal(core_orders(w, HV_CALL_RESUME), 0);
+            assert_int_equal(core_open_intents(w), 0);
+            core_free(w);
+        }
+}
+
+static void a_guest_that_its_user_resumed_is_not_paused_again(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    user_pauses(w);
+    core_stall(w, 400);
+    w->source = undone;
+    w->source.reason = HV_RUNNING_UNPAUSED;
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_restart(w, 1000); /* nobody saw it resume */
+    core_advance(w, 3000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 0);
+    core_free(w);
+}
+
+static void a_source_that_does_not_pause_it_again_is_reported(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    user_pauses(w);
+    core_stall(w, 400);
+    w->source = undone;
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    for (int i = 0; i < 60 && core_job(w)->phase == PHASE_RUNNING; i++) {
+        core_advance(w, 1000);
+        if (core_job(w)->orders[ORDER_USER_PAUSE].id != 0)
+            core_answers(w, HV_CALL_SUSPEND, ERR_HYPERVISOR);
+    }
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    assert_int_equal(core_count_events(w, "NotPausedAtSource", NULL), 1);
+    core_free(w);
+}
+
 /* The call fails while the order to pause is under way: it may still land. */
 static void an_order_to_pause_is_awaited_before_the_end(void **state)
 {
@@ -408,6 +485,9 @@ TEST_FILE(test_userpause)
         cmocka_unit_test(a_user_who_lets_it_run_again_finds_it_running),
         cmocka_unit_test(ferrys_own_pause_is_not_the_users),
         cmocka_unit_test(what_ferry_paused_runs_again_when_it_fails),
+        cmocka_unit_test(a_user_s_pause_survives_a_failed_or_aborted_migration),
+        cmocka_unit_test(a_guest_that_its_user_resumed_is_not_paused_again),
+        cmocka_unit_test(a_source_that_does_not_pause_it_again_is_reported),
         cmocka_unit_test(an_order_to_pause_is_awaited_before_the_end),
         cmocka_unit_test(what_its_user_paused_is_not_given_back_running),
         cmocka_unit_test(a_user_pause_is_known_after_a_restart),

@@ -315,6 +315,41 @@ static void a_job_with_places_is_handed_off_and_copies_its_disks(void **state)
     core_free(w);
 }
 
+/* unsafeMigrationOverride: libvirt would start whatever has the disk's name on the target. */
+static void with_the_override_a_disk_must_be_found_on_the_target(void **state)
+{
+    (void)state;
+    static const struct {
+        struct hv_volume_info at;
+        bool moves;
+        const char *says;
+    } rows[] = {
+        {{.known = true, .exists = true, .capacity = 64 * MIB}, true, ""},
+        {{.known = true, .exists = true, .capacity = 65 * MIB}, false, "is another one"},
+        {{.known = true}, false, "it has no /srv/a/g.img"},
+        {{.known = true, .creatable = true, .free = 64 * MIB}, false, "it has no /srv/a/g.img"},
+        {{0}, false, "could not be checked"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (int override = 0; override < 2; override++) {
+            struct core_world *w =
+                world_with_disk(REQUIREMENTS_DISK_SHARED | REQUIREMENTS_DISK_BY_NAME, 0);
+            w->fleet->config.migration.unsafe = override != 0;
+            w->volumes.n = 1;
+            w->volumes.list[0].block =
+                (struct hv_block_info){.capacity = 64 * MIB, .location.name = "/srv/a/g.img"};
+            w->volumes.list[0].at = rows[i].at;
+            assert_non_null(core_ask(w, "g1", &(struct core_request){.target = "h2"}));
+            core_advance(w, 3000);
+            assert_int_equal(w->migrates > 0, rows[i].moves || !override);
+            assert_int_equal(w->asks.volumes > 0, override);
+            assert_int_equal(core_count_events(w, "StorageNotChecked", NULL), !override);
+            if (override && !rows[i].moves)
+                assert_true(core_count_events(w, "TargetRejected", rows[i].says) > 0);
+            core_free(w);
+        }
+}
+
 static void other_jobs_copy_no_disk_and_ask_nothing(void **state)
 {
     (void)state;
@@ -471,6 +506,7 @@ TEST_FILE(test_volumes)
         cmocka_unit_test(a_guest_whose_definition_was_not_read_is_not_refused),
         cmocka_unit_test(sizes_are_judged_before_anything_moves),
         cmocka_unit_test(a_job_with_places_is_handed_off_and_copies_its_disks),
+        cmocka_unit_test(with_the_override_a_disk_must_be_found_on_the_target),
         cmocka_unit_test(other_jobs_copy_no_disk_and_ask_nothing),
         cmocka_unit_test(a_missing_place_is_waited_for_and_used_when_it_comes),
         cmocka_unit_test(a_place_that_never_comes_ends_the_job_in_time),

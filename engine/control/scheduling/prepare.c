@@ -270,6 +270,24 @@ static void report_hand_off(const struct job *job, struct moment now, struct eff
                   left_out[0] != '\0' ? " Note: " : "", left_out);
 }
 
+/* Without the override libvirt fails where the target lacks a disk; whether a file of that name is
+ * the same one rests on the configuration. */
+static void report_unchecked(struct fleet *f, const struct job *job, struct moment now,
+                             struct effects *fx)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    struct volumes volumes;
+    bool by_name = guest != NULL && guest->owner != NULL &&
+                   volumes_by_name(guest->owner->requirements, &volumes);
+    if (!by_name || job->request.volumes_json != NULL || job->call.config.unsafe)
+        return;
+    effects_event(
+        fx, job, now.wall_ms, false, "StorageNotChecked",
+        "%zu disk%s of the guest, the first is %s: declared shared, and not looked for on "
+        "%s.",
+        volumes.n, volumes.n == 1 ? "" : "s", volumes.list[0].is.disk, job->target);
+}
+
 /* The configuration is frozen here; later changes do not reach a job that was handed off. */
 static void advance_scheduled(struct fleet *f, struct job *job, struct moment now,
                               struct effects *fx)
@@ -297,6 +315,7 @@ static void advance_scheduled(struct fleet *f, struct job *job, struct moment no
     job->resolution.hv_job_question = job->resolution.hv_job_round = 0;
     step_take(f, job, TRIGGER_HANDED_OFF, now, fx);
     report_hand_off(job, now, fx);
+    report_unchecked(f, job, now, fx);
 }
 
 static void check_target(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

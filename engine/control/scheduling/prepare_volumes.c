@@ -42,11 +42,24 @@ static struct volumes_report *report_of(struct job *job)
     return job->request.volumes;
 }
 
+/* With unsafeMigrationOverride libvirt checks nothing, so a file of the same name on the target
+ * that holds other bytes would be started: the target is asked about every disk that it must have
+ * by name. */
+static bool must_ask(struct fleet *f, const struct job *job)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    struct volumes volumes;
+    if (job->request.volumes_json != NULL)
+        return true;
+    return job->call.config.unsafe && guest != NULL && guest->owner != NULL &&
+           volumes_by_name(guest->owner->requirements, &volumes);
+}
+
 bool prepare_volumes(struct fleet *f, struct job *job, struct moment now, struct effects *fx,
                      bool *out_rejected)
 {
     *out_rejected = false;
-    if (job->request.volumes_json == NULL)
+    if (!must_ask(f, job))
         return true;
     struct volumes_report *report = report_of(job);
     if (report == NULL || report->verdict == VOLUMES_FIT)
@@ -83,6 +96,10 @@ void prepare_volumes_answered(struct job *job, const struct volume_facts *facts,
     if (err->code != ERR_NONE) { /* asked again until the deadline of this wait */
         effects_event(fx, job, now.wall_ms, true, "VolumesNotAsked", "%s: %.300s", job->target,
                       err->text);
+        return;
+    }
+    if (job->request.volumes_json == NULL) {
+        report->verdict = volumes_check_by_name(facts, report->text);
         return;
     }
     if (!volumes_parse(job->request.volumes_json, true, &volumes, &wrong))

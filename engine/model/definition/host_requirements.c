@@ -67,6 +67,9 @@ void host_requirements_add_disks(const struct hv_definition *definition,
         const struct hv_disk *disk = &definition->disks[i];
         unsigned flags = 0;
         flags |= migratable_disk_is_shared(disk, config) ? REQUIREMENTS_DISK_SHARED : 0U;
+        bool by_name = disk->kind == HV_DISK_FILE || disk->kind == HV_DISK_BLOCK ||
+                       disk->kind == HV_DISK_VOLUME;
+        flags |= by_name && disk->source[0] != '\0' ? REQUIREMENTS_DISK_BY_NAME : 0U;
         flags |= disk->shareable ? REQUIREMENTS_DISK_SHAREABLE : 0U;
         flags |= disk->lun ? REQUIREMENTS_DISK_LUN : 0U;
         flags |= disk->readonly ? REQUIREMENTS_DISK_READONLY : 0U;

@@ -17,6 +17,8 @@ enum {                                    /* of a disk; combined with | */
        REQUIREMENTS_DISK_LUN = 1 << 2,
        REQUIREMENTS_DISK_READONLY = 1 << 3,
        REQUIREMENTS_DISK_REMOVABLE = 1 << 4,
+       REQUIREMENTS_DISK_BY_NAME = 1
+                                   << 6, /* a file, device or volume, which each host has by name */
        REQUIREMENTS_DISK_FILESYSTEM = 1 << 5, /* not a disk: a shared folder, by its mount name */
 };
 struct host_requirements_disk {

@@ -383,3 +383,41 @@ void volumes_forget_small(struct volumes_report *report, int64_t before_ms)
     if (report != NULL)
         report->n_small = kept;
 }
+
+bool volumes_by_name(const struct host_requirements *requirements, struct volumes *out)
+{
+    out->n = 0;
+    for (unsigned i = 0; requirements != NULL && i < requirements->facts.n_disks; i++) {
+        const struct host_requirements_disk *disk = &requirements->facts.disks[i];
+        if ((disk->flags & REQUIREMENTS_DISK_BY_NAME) == 0 || out->n == HV_VOLUMES_MAX)
+            continue;
+        memset(&out->list[out->n], 0, sizeof out->list[0]);
+        TEXT_SET(out->list[out->n++].is.disk, disk->target);
+    }
+    return out->n > 0;
+}
+
+enum volumes_result volumes_check_by_name(const struct volume_facts *facts,
+                                          char out_text[static VOLUMES_TEXT_MAX])
+{
+    out_text[0] = '\0';
+    for (size_t i = 0; i < facts->n; i++) {
+        const struct hv_block_info *block = &facts->list[i].block;
+        const struct hv_volume_info *at = &facts->list[i].at;
+        const char *name = block->location.name;
+        if (!at->known || block->capacity == 0)
+            (void)snprintf(out_text, VOLUMES_TEXT_MAX,
+                           "whether it has %.150s of the guest could not be checked",
+                           name[0] != '\0' ? name : "a disk");
+        else if (!at->exists)
+            (void)snprintf(out_text, VOLUMES_TEXT_MAX, "it has no %.150s", name);
+        else if (at->capacity != block->capacity)
+            (void)snprintf(out_text, VOLUMES_TEXT_MAX,
+                           "its %.120s is another one: %llu bytes there, %llu on the source", name,
+                           (unsigned long long)at->capacity, (unsigned long long)block->capacity);
+        else
+            continue;
+        return VOLUMES_SMALL;
+    }
+    return VOLUMES_FIT;
+}

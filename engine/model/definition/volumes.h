@@ -68,6 +68,13 @@ struct volumes_report {
 /* Checks the answers; where they fit, adds sizes, sources and parts to *volumes. */
 enum volumes_result volumes_check_facts(struct volumes *volumes, const struct volume_facts *facts,
                                         char out_text[static VOLUMES_TEXT_MAX]);
+/* Disks that stay where they are and that the target must have under the same name, into out:
+ * only their names. requirements NULL: none is known. False: there are none. */
+bool volumes_by_name(const struct host_requirements *requirements, struct volumes *out);
+/* Has the target what the source has, as far as names and sizes tell? FIT, or SMALL: the node is
+ * unsuitable, also when that could not be checked. */
+enum volumes_result volumes_check_by_name(const struct volume_facts *facts,
+                                          char out_text[static VOLUMES_TEXT_MAX]);
 /* Why that node had too little space; NULL: it had not. */
 const char *volumes_small_at(const struct volumes_report *report, const char *node);
 void volumes_note_small(struct volumes_report *report, const char *node, int64_t now_ms);

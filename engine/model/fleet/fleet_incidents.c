@@ -168,11 +168,6 @@ void incidents_adopt_guest(struct fleet *f, struct guest *guest)
     }
 }
 
-void incidents_one_copy(struct fleet *f, const char *job_uid, int64_t now_ms)
-{
-    incidents_settled(f, job_uid, INCIDENT_SPLIT, now_ms);
-}
-
 bool incidents_override(struct fleet *f, const struct resolve_request *request, int64_t now_ms,
                         struct err *err)
 {

@@ -85,6 +85,16 @@ struct job_result {
     bool observe_later; /* final: both sides are to be observed once more, at queue.wake_ms */
 };
 
+struct job_stream_query { /* what the source's QEMU said of it: engine/data/stream.h */
+    uint64_t id;          /* number of the open query; 0: none */
+    int64_t asked_ms;     /* monotonic, as the others; 0: never */
+    int64_t seen_ms;      /* the newest answer; 0: none */
+    int64_t flow_ms;      /* the answer since which the bytes are equal; 0: none */
+    int64_t ending_ms;    /* the answer since which QEMU cancels; 0: it does not */
+    enum hv_migration_status status;
+    uint64_t bytes;
+};
+
 struct job_stream { /* the stream; engine/data/remedy.h */
 #define STREAM_FIELD JOB_MEMBER
 #include "store/job_fields.def"
@@ -107,6 +117,10 @@ struct job_stream { /* the stream; engine/data/remedy.h */
     int64_t advanced_ms;    /* monotonic: last advanced */
     int64_t observed_ms;    /* monotonic: both sides were queried */
     int last;               /* enum decision: the newest */
+    int64_t yanked_ms;      /* monotonic: a yank was carried out; 0: none */
+    int64_t shown_ms;       /* monotonic: the text of the stall was refreshed */
+    bool copy_dropped;      /* the target's copy was destroyed by a remedy, and that was answered */
+    struct job_stream_query query;
 };
 
 struct job_progress { /* the newest sample */
@@ -125,11 +139,12 @@ struct job_recovery { /* of a broken post-copy: engine/data/recovery.h */
     int64_t tried_ms;         /* monotonic: the newest attempt; 0: none */
     int64_t answered_ms;      /* monotonic: answer to the newest order */
     bool paused, killed;      /* the stream was ended, on the source, on the target */
-    enum hv_path path;        /* to the target, by the last probe of the source's helper */
-    int64_t path_ms;          /* monotonic: of that probe; 0: none for the next attempt */
-    int64_t path_dead_ms;     /* monotonic: dead since; 0: it is not */
-    uint64_t path_id;         /* number of the open query; 0: none */
-    int64_t path_asked_ms;    /* monotonic */
+    bool forced;           /* an operator decided that a stream is dead that cannot be measured */
+    enum hv_path path;     /* to the target, by the last probe of the source's helper */
+    int64_t path_ms;       /* monotonic: of that probe; 0: none for the next attempt */
+    int64_t path_dead_ms;  /* monotonic: dead since; 0: it is not */
+    uint64_t path_id;      /* number of the open query; 0: none */
+    int64_t path_asked_ms; /* monotonic */
 };
 
 struct job_userpause { /* engine/data/userpause.h */
@@ -138,6 +153,7 @@ struct job_userpause { /* engine/data/userpause.h */
     int64_t
         suspect_ms; /* monotonic: the source stopped with far too much remaining; 0: it did not */
     int64_t iteration_ms; /* monotonic: the newest iteration began */
+    int64_t ours_ms; /* monotonic: until then a pause was Ferry's own; 0: none was */
     unsigned tries;
     int64_t ran_since_ms; /* monotonic: runs on the target since; 0: it does not */
 };

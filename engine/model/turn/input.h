@@ -28,6 +28,7 @@ struct input {
         struct hv_observation observation; /* OBSERVED */
         struct hv_job_stats stats;         /* ASK_JOB, FINAL */
         enum hv_path path;                 /* PATH; err when it could not be asked */
+        struct hv_migration migration;     /* STREAM; err when it could not be asked */
         enum hv_call call;                 /* CALL */
         struct verdict_rows *judged;       /* JUDGED; owned */
         struct {
