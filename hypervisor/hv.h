@@ -94,6 +94,7 @@ struct hv_reply {
         struct hv_volume_info volume; /* VOLUME_INFO */
         enum hv_path path;            /* PROBE_PATH */
         int comparison;               /* COMPARE_CPU: libvirt's virCPUCompareResult */
+        char unmarked[HV_TEXT_MAX];   /* MIGRATE: why the guest could not be marked; else empty */
         uint64_t dirty_bps;           /* MEASURE_DIRTY: bytes of distinct pages per second */
     } with;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/orphans.h"
 #include "engine/control/scheduling/guest_free.h"
 #include "engine/control/scheduling/prepare.h"
 #include "engine/control/scheduling/room.h"
@@ -167,7 +168,8 @@ static bool guest_is_there(struct fleet *f, struct job *job, const struct guest 
 static void try_start(struct fleet *f, struct job *job, const struct guest *guest,
                       struct moment now, struct effects *fx)
 {
-    if (!guest_is_there(f, job, guest, now, fx) || backs_off(f, job, now, fx))
+    if (orphans_hold(f, job, now, fx) || !guest_is_there(f, job, guest, now, fx) ||
+        backs_off(f, job, now, fx))
         return;
     room_configure(f, job, guest);
     if (source_has_room(f, guest->owner->node, job, now, fx) &&
