@@ -229,6 +229,15 @@ bool orphans_hold(struct fleet *f, struct job *job, struct moment now, struct ef
     return true;
 }
 
+void orphans_unmarked(const struct job *job, const char *why, struct moment now, struct effects *fx)
+{
+    if (why[0] != '\0')
+        effects_event(fx, job, now.wall_ms, true, "NotMarked",
+                      "The guest could not be marked (%s): without Ferry's store nobody would know "
+                      "of its migration.",
+                      why);
+}
+
 /* ---- by an operator ---- */
 
 static bool check_nodes(struct fleet *f, const struct resolve_request *request, struct err *err)

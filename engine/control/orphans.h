@@ -30,6 +30,9 @@ void orphans_definition(struct fleet *f, const struct node *node, const char *gu
 /* Removes marks that are over, reports new orphans. */
 void orphans_tick(struct fleet *f, struct moment now, struct effects *fx);
 
+/* The guest of a migrate order could not be marked, for that reason; empty: it was. */
+void orphans_unmarked(const struct job *job, const char *why, struct moment now, struct effects *fx);
+
 /* An unconfirmed job before its hand-off waits here. True: it does. */
 bool orphans_hold(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
