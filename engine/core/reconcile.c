@@ -584,8 +584,8 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     const struct job *job = heap_top(&f->timers);
     if (job != NULL && job->queue.wake_ms < next_ms)
         next_ms = job->queue.wake_ms;
-    if (f->marked != NULL && f->marks_ms < next_ms)
-        next_ms = f->marks_ms;
+    if (f->marks.list != NULL && f->marks.next_ms < next_ms)
+        next_ms = f->marks.next_ms;
     const struct guest *guest = heap_top(&f->pending_change);
     if (guest != NULL && guest->change_timer.first < next_ms)
         next_ms = guest->change_timer.first;

@@ -171,7 +171,7 @@ static void render_orphans(const struct snapshot *snapshot, struct promx_page *p
         if (mark->job[0] == '\0' || ++n > METRICS_STUCK_MAX)
             continue;
         const struct metric_pair pairs[] = {
-            {"namespace", guest->ns},      {"name", guest->name},   {"node", guest->node},
+            {"namespace", guest->ns},       {"name", guest->name},    {"node", guest->node},
             {"appliance", mark->appliance}, {"migration", mark->job}, {"source", mark->source},
             {"target", mark->target}};
         labels.length = 0;

@@ -48,12 +48,14 @@ static void what_is_no_mark_is_none(void **state)
         "",
         "<domain/>",
         "<domain><metadata/></domain>",
-        "<domain><metadata><migration appliance='a' applianceEpoch='1' job='j'/></metadata></domain>",
+        "<domain><metadata><migration appliance='a' applianceEpoch='1' "
+        "job='j'/></metadata></domain>",
         "<domain><metadata><x:migration xmlns:x='urn:other' appliance='a' applianceEpoch='1' "
         "job='j'/></metadata></domain>",
         "<migration appliance='' applianceEpoch='1' job='j'/>",
         "<migration appliance='a' applianceEpoch='1'/>",
-        "<migration applianceEpoch='1' appliance='a234567890123456789012345678901234567890' job='j'/>",
+        "<migration applianceEpoch='1' appliance='a234567890123456789012345678901234567890' "
+        "job='j'/>",
         "<migration applianceEpoch='1' appliance='a' job='j'",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

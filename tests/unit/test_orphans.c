@@ -1,5 +1,5 @@
-/* test_orphans.c - guests that carry the mark of a migration: found, left alone, adopted, cleared; and
- * jobs from a backup, which only a mark confirms. */
+/* test_orphans.c - guests that carry the mark of a migration: found, left alone, adopted, cleared;
+ * and jobs from a backup, which only a mark confirms. */
 #include "tests/test.h"
 
 #include <string.h>
@@ -193,6 +193,18 @@ static unsigned orders_given(const struct core_world *w)
     return n;
 }
 
+/* The hosts have told who is there; no definition was read yet. */
+static void restart(struct core_world *w)
+{
+    core_restart_blind(w, 60000);
+    identify(w, true);
+    core_connect(w, "h1", true);
+    core_connect(w, "h2", true);
+    core_list(w, "h1");
+    core_list(w, "h2");
+    core_settle(w);
+}
+
 static void a_running_job_gets_no_order_before_its_mark_is_seen(void **state)
 {
     (void)state;
@@ -200,9 +212,10 @@ static void a_running_job_gets_no_order_before_its_mark_is_seen(void **state)
     identify(w, true);
     core_job(w)->unconfirmed = core_job(w)->changed = true;
     core_settle(w);
-    core_restart(w, 60000);
-    identify(w, true);
     w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    restart(w);
     unsigned before = orders_given(w);
     core_advance(w, 120000);
     assert_int_equal(orders_given(w), before);
@@ -224,8 +237,7 @@ static void a_job_that_ended_meanwhile_is_resolved_without_an_order(void **state
     core_settle(w);
     w->source = CORE_ABSENT;
     w->target = CORE_ARRIVED;
-    core_restart(w, 60000);
-    identify(w, true);
+    restart(w);
     unsigned before = orders_given(w);
     core_advance(w, 5000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
@@ -242,8 +254,7 @@ static struct core_world *waiting(void)
     core_phase(w, "g1", PHASE_PENDING);
     core_job(w)->unconfirmed = core_job(w)->changed = true;
     core_settle(w);
-    core_restart(w, 60000);
-    identify(w, true);
+    restart(w);
     return w;
 }
 
