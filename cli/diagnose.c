@@ -198,7 +198,7 @@ static void check_hook(const struct diagnosis *p, struct check *check)
             "not checked: only `ferry doctor` on the host itself (qemu:///system) can",
         [HOOK_ABSENT] = "no hook (qemu.d/ferry): migrations of an old or another appliance are not "
                         "refused by the host",
-        [HOOK_LATE] = "installed after the daemon started, so not loaded: restart the daemon",
+        [HOOK_LATE] = "not loaded: installed after the daemon started; restart the daemon",
         [HOOK_LOADED] = "loaded",
     };
     set_check(check, p->hook == HOOK_LOADED ? RESULT_OK : RESULT_NOTE, "%s", texts[p->hook]);

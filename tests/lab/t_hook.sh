@@ -10,7 +10,7 @@ HOOK=/etc/libvirt/hooks/qemu.d/ferry
 doctor_says() { # PATTERN: on h2 itself
     local text
     printf '%s\n' 'hosts:' '  - name: h2' '    uri: qemu:///system' >"$TEST_DIR/h2.yaml"
-    text=$(host_tool h2 "$FERRY" doctor --config "$TEST_DIR/h2.yaml" 2>&1 || true)
+    text=$(host_tool h2 "$FERRY" doctor --config "$TEST_DIR/h2.yaml" -o json 2>&1 || true)
     grep -q "$1" <<<"$text" || fail "doctor does not say '$1': $text"
 }
 restart_daemon() {
@@ -31,9 +31,9 @@ sed "s|/var/lib/ferry-hook|$SEEN|; s|/etc/ferry/hook.conf|$SEEN/hook.conf|" "$LA
     host_tool h2 sh -c "cat >$HOOK && chmod 755 $HOOK"
 host_tool h2 mkdir -p "$SEEN"
 sleep 1
-doctor_says 'restart'
+doctor_says 'not loaded'
 restart_daemon
-doctor_says 'loaded'
+doctor_says '"loaded"'
 start_ferry
 wait_condition g-f LiveMigratable 'True '
 job=$(migrate g-f h2 64)

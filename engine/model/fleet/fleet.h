@@ -79,8 +79,8 @@ struct fleet {
         struct domain *list; /* domains with a mark */
         int64_t next_ms;     /* monotonic: when they are checked next */
     } marks;
-    struct job *changed;   /* must be stored */
-    struct job *broken;    /* frozen by an internal error; the shell rolls them back */
+    struct job *changed; /* must be stored */
+    struct job *broken;  /* frozen by an internal error; the shell rolls them back */
     struct object *changed_objects;
     uint64_t objects_version; /* of the newest change to any object */
     int64_t next_order;
