@@ -1,7 +1,7 @@
 /* hook.h - has the libvirt daemon of this machine loaded Ferry's hook (packaging/hooks/ferry)?
  *
- * libvirt looks for hooks once, when its daemon starts: one that was installed later is never called.
- * libvirt does not report it; the files of the machine itself do. */
+ * libvirt looks for hooks once, when its daemon starts: one that was installed later is never
+ * called. libvirt does not report it; the files of the machine itself do. */
 #ifndef CLI_HOOK_H
 #define CLI_HOOK_H
 

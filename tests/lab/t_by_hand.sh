@@ -26,8 +26,9 @@ comes_back() {
 }
 
 case ${1:-} in
-downtime) # left at 1 ms it never ends
-    in_precopy
+downtime) # left at 1 ms it does not end
+    begin 'ws=16 rate=4 hb=200' 'bandwidthPerMigration: 6Mi'
+    wait_until 30 pass_reached h1 g-f 1 || fail 'no pass began'
     kill_ferry KILL
     host_virsh h1 migrate-setmaxdowntime g-f 1
     sleep 15

@@ -138,6 +138,19 @@ static void an_orphan_is_reported_and_not_touched(void **state)
     }
 }
 
+static void a_drain_neither_moves_nor_shuts_down_an_orphan(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    identify(w, false);
+    mark(w, "h1", THEIRS, 1, LOST_JOB);
+    assert_true(core_put(w, OBJECT_DRAIN, "d", "{\"nodeName\":\"h1\",\"shutdown\":true}"));
+    core_advance(w, 60000);
+    assert_int_equal(w->migrates + w->shutdowns, 0);
+    assert_null(fleet_active_job(w->fleet, CORE_GUEST));
+    core_free(w);
+}
+
 static void an_adopted_orphan_is_followed_to_its_end(void **state)
 {
     (void)state;
@@ -309,6 +322,7 @@ TEST_FILE(test_orphans)
         cmocka_unit_test(the_call_carries_the_mark_and_the_end_clears_it),
         cmocka_unit_test(a_mark_that_goes_is_not_cleared_again),
         cmocka_unit_test(an_orphan_is_reported_and_not_touched),
+        cmocka_unit_test(a_drain_neither_moves_nor_shuts_down_an_orphan),
         cmocka_unit_test(an_adopted_orphan_is_followed_to_its_end),
         cmocka_unit_test(only_an_orphan_between_two_known_nodes_is_adopted),
         cmocka_unit_test(a_running_job_gets_no_order_before_its_mark_is_seen),
