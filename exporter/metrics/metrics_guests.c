@@ -180,7 +180,6 @@ static void render_orphans(const struct snapshot *snapshot, struct promx_page *p
             metric_add_sample(page, METRIC_ORPHANED_GUEST, labels.data, 1);
     }
     buf_fini(&labels);
-    metric_add_header(page, METRIC_ORPHANED_GUESTS);
     metric_add_alone(page, METRIC_ORPHANED_GUESTS, (double)n);
 }
 

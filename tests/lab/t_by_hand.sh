@@ -27,15 +27,15 @@ comes_back() {
 
 case ${1:-} in
 downtime) # left at 1 ms it does not end
-    begin 'ws=16 rate=4 hb=200' 'bandwidthPerMigration: 6Mi'
+    begin 'ws=32 rate=40 hb=200' 'bandwidthPerMigration: 8Mi, allowPostCopy: false'
     wait_until 30 pass_reached h1 g-f 1 || fail 'no pass began'
     kill_ferry KILL
     host_virsh h1 migrate-setmaxdowntime g-f 1
-    sleep 15
+    sleep 12
     job_runs || fail 'it ended at a max downtime of 1 ms'
     host_virsh h1 domstate g-f --reason >&2
     host_virsh h1 metadata g-f --uri urn:ferry:migration:1 >&2
-    host_virsh h1 migrate-setmaxdowntime g-f 300
+    host_virsh h1 migrate-setmaxdowntime g-f 10000 # this one writes faster than its stream
     wait_until 40 not_here h1 g-f || fail 'it did not end'
     comes_back Succeeded h2
     ;;
