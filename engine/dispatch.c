@@ -173,7 +173,8 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_TUNE: tune(e, effect); break;
     case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
     case EFFECT_DO_ASK_VOLUMES: probe_volumes(e, effect); break;
-    case EFFECT_DO_SHUTDOWN: order_guest(e, effect); break;
+    case EFFECT_DO_SHUTDOWN:
+    case EFFECT_DO_CLEAR_MARK: order_guest(e, effect); break;
     case EFFECT_DO_STOP_BACKUP: tune(e, effect); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;
     case EFFECT_DO_UNWATCH: collector_unwatch(e->parts.collector, effect->job_uid); break;

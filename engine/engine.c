@@ -130,8 +130,13 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     for (size_t i = 0; i < config->n_hosts; i++)
         if (!add_node(e, config, i, err))
             return false;
-    if (!persist_load(e->parts.store, e->fleet, err))
+    struct store_identity identity = {0};
+    if (!e->parts.store->ops->identity(e->parts.store, &identity, err) ||
+        !persist_load(e->parts.store, e->fleet, err))
         return false;
+    TEXT_SET(e->fleet->identity.id, identity.id);
+    e->fleet->identity.epoch = identity.epoch;
+    e->fleet->identity.restored = identity.restored_ms > 0;
     expect_restore(e->fleet);
     return true;
 }

@@ -171,6 +171,7 @@ static bool on_definition(void *ctx, const char *host, const char *guest, const 
         count_disks(live, facts);
     }
     free(live);
+    (void)hv_mark_parse(xml, &facts->mark);
     input->of.definition = facts;
     return post_fact(e, input);
 }
@@ -213,10 +214,11 @@ static enum input_kind kind_of(enum hv_call call)
 
 static void on_reply(void *ctx, struct hv_reply *reply)
 {
-    if (reply->call == HV_CALL_SHUTDOWN) {
+    if (reply->call == HV_CALL_SHUTDOWN || reply->call == HV_CALL_CLEAR_MARK) {
         if (reply->err.code != ERR_NONE)
-            LOG(WARN, "shutdown_refused", FIELD_TEXT(NODE, reply->host),
-                FIELD_TEXT(GUEST, reply->guest), FIELD_TEXT(ERROR, reply->err.text));
+            LOG(WARN, reply->call == HV_CALL_SHUTDOWN ? "shutdown_refused" : "mark_not_cleared",
+                FIELD_TEXT(NODE, reply->host), FIELD_TEXT(GUEST, reply->guest),
+                FIELD_TEXT(ERROR, reply->err.text));
         hv_reply_fini(reply);
         return; /* the guest's state will show it */
     }
@@ -225,6 +227,8 @@ static void on_reply(void *ctx, struct hv_reply *reply)
     if (input != NULL) {
         input->id = reply->id;
         input->err = reply->err;
+        if (reply->call == HV_CALL_MIGRATE)
+            TEXT_SET(input->unmarked, reply->with.unmarked);
         if (kind == INPUT_PATH)
             input->of.path = reply->err.code == ERR_NONE ? reply->with.path : HV_PATH_UNKNOWN;
         else if (kind == INPUT_STREAM)

@@ -204,6 +204,9 @@ static void fill_guest(const struct fleet *f, const struct guest *guest, char **
     out->vcpus = guest->vcpus;
     out->seen_ms = guest->seen_wall_ms;
     out->resource_version = guest->version;
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+        if (domain->mark != NULL && domain->mark->orphan)
+            out->orphan = domain->mark->is;
     out->labels = keep(texts, guest->labels_json);
     out->settings = keep(texts, guest->settings_json);
 }

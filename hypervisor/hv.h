@@ -96,6 +96,7 @@ struct hv_reply {
         struct hv_migration migration; /* QUERY_MIGRATE; no migration is the status NONE */
         int comparison;                /* COMPARE_CPU: libvirt's virCPUCompareResult */
         uint64_t dirty_bps;            /* MEASURE_DIRTY: bytes of distinct pages per second */
+        char unmarked[HV_TEXT_MAX];    /* MIGRATE: why the guest could not be marked; else empty */
     } with;
 };
 void hv_reply_fini(struct hv_reply *reply);

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "hypervisor/host.h"
+#include "hypervisor/mark.h"
 #include "hypervisor/migration_status.h"
 
 enum { HV_GUESTS_MAX = 4096 }; /* guests on one host */
@@ -179,6 +180,8 @@ struct hv_migrate {
     int parallel_connections;                           /* 0 = one stream */
     const struct hv_volume *volumes; /* disks that are copied, no others; copied by submit */
     size_t n_volumes;                /* up to HV_VOLUMES_MAX; 0: none, all are shared */
+    struct hv_mark mark; /* written before the migration begins; without a job: none. A guest that
+                            cannot be marked is migrated all the same: reply.with.unmarked */
 };
 
 #endif

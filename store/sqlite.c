@@ -51,7 +51,8 @@ static void close_store(struct store *s)
     .each_unjudged = read_each_unjudged, .each_verdict = read_each_verdict,                        \
     .each_point = read_each_point, .each_number = read_each_number,                                \
     .each_evidence = read_each_evidence, .each_incident = read_each_incident,                      \
-    .each_sample = read_each_sample, .each_monitor_input = read_each_monitor_input
+    .each_sample = read_each_sample, .each_monitor_input = read_each_monitor_input,                \
+    .identity = read_identity
 
 static const struct store_ops sqlite_ops = {
     .begin = objects_begin,

@@ -152,6 +152,7 @@ void retention_set(struct store *s, const struct store_retention *retention);
 bool retention_step(struct store *s, int64_t now_ms, bool *out_did, struct err *err);
 bool retention_samples(struct store_sqlite *sq, int64_t now_ms); /* true: there may be more */
 
+bool read_identity(struct store *s, struct store_identity *out_identity, struct err *err);
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
 bool read_each_unjudged(struct store *s, store_job_fn *fn, void *ctx, struct err *err);
 bool read_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,

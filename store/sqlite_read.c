@@ -1,6 +1,7 @@
 /* sqlite_read.c - the readers of store.h: one query, one loop, a visitor per row type. */
 #include <assert.h>
 
+#include "base/text.h"
 #include "store/sqlite_impl.h"
 
 /* A visitor of any type; visit() restores the type. */
@@ -228,4 +229,30 @@ bool read_each_event(struct store *s, const char *uid, size_t limit, store_event
                           .ctx = ctx,
                           .fn.event = fn};
     return run(s, &query, err);
+}
+
+bool read_identity(struct store *s, struct store_identity *out_identity, struct err *err)
+{
+    struct lane_db *lane = &store_sqlite_of(s)->lanes[LANE_OBJECTS];
+    const char *doing = "cannot read the appliance's identity";
+    sqlite3 *db = lane_borrow_reader(lane, err);
+    if (db == NULL)
+        return false;
+    sqlite3_stmt *stmt = NULL;
+    int rc =
+        sqlite3_prepare_v2(db, "SELECT id, epoch, restored_ms FROM appliance", -1, &stmt, NULL);
+    rc = rc == SQLITE_OK ? sqlite3_step(stmt) : rc;
+    if (rc == SQLITE_ROW) {
+        TEXT_SET(out_identity->id, (const char *)sqlite3_column_text(stmt, 0));
+        out_identity->epoch = sqlite3_column_int64(stmt, 1);
+        out_identity->restored_ms = sqlite3_column_int64(stmt, 2);
+    } else if (rc == SQLITE_DONE) {
+        (void)err_set(err, ERR_CORRUPT, "%s: table appliance is empty; restore a backup",
+                      lane_path(lane));
+    } else {
+        (void)db_fail(db, rc, lane_path(lane), doing, err);
+    }
+    (void)sqlite3_finalize(stmt);
+    lane_return_reader(lane, db);
+    return rc == SQLITE_ROW;
 }

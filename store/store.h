@@ -35,6 +35,15 @@ struct store_stats {
     uint64_t samples_retired, jobs_dropped; /* by retention */
 };
 
+/* Who writes to this store: part of every mark in a guest (hypervisor/mark.h). The id is made with
+ * the store; the epoch grows with each restore from a backup, so that a process on the lost store
+ * is recognised. */
+enum { STORE_ID_MAX = 33 };
+struct store_identity {
+    char id[STORE_ID_MAX];
+    int64_t epoch, restored_ms; /* restored_ms 0: never */
+};
+
 /* Visitors return false to stop early. */
 typedef bool store_job_fn(void *ctx, const struct store_job *row);
 typedef bool store_transition_fn(void *ctx, const struct store_transition *row);
@@ -143,6 +152,7 @@ struct store_ops {
     bool (*each_monitor_input)(struct store *s, const char *job_uid, store_monitor_input_fn *fn,
                                void *ctx, struct err *err);
 
+    bool (*identity)(struct store *s, struct store_identity *out_identity, struct err *err);
     void (*stats)(struct store *s, struct store_stats *out_stats);
     void (*free)(struct store *s);
 };

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "engine/control/orphans.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/data/ownership.h"
 #include "engine/model/definition/volumes.h"
@@ -125,7 +126,7 @@ static bool check_free(struct fleet *f, const struct guest *guest, const struct 
                        "in-flight migration detected. Active migration job (%s) is currently "
                        "already in progress for VMI %s.",
                        active->name, guest->name);
-    return check_intact(f, guest, err);
+    return orphans_check(f, guest, err) && check_intact(f, guest, err);
 }
 
 static bool check_guest(struct fleet *f, const struct migration_request *request,

@@ -90,6 +90,8 @@ bool override_apply(struct fleet *f, const struct resolve_request *request, stru
         return err_set(err, ERR_NOT_FOUND,
                        "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found",
                        request->name);
+    if (request->kind == RESOLVE_RECOVER)
+        job->unconfirmed = false; /* the operator has looked */
     bool accepted = request->kind == RESOLVE_RECOVER
                         ? recovery_request(job, request->requester, now, fx, err)
                         : override_location(f, job, request, now, fx, err);

@@ -10,6 +10,7 @@
 #include "engine/control/advance.h"
 #include "engine/control/drain.h"
 #include "engine/control/objects.h"
+#include "engine/control/orphans.h"
 #include "engine/control/override.h"
 #include "engine/control/pending_changes.h"
 #include "engine/control/placement.h"
@@ -113,7 +114,8 @@ static void on_guests(struct fleet *f, const struct input *input, struct moment 
 
 /* ---- definitions ---- */
 
-static void on_definition(struct fleet *f, const struct input *input, struct moment now)
+static void on_definition(struct fleet *f, const struct input *input, struct moment now,
+                          struct effects *fx)
 {
     struct node *node = fleet_node(f, input->host);
     if (node == NULL)
@@ -122,6 +124,7 @@ static void on_definition(struct fleet *f, const struct input *input, struct mom
     struct guest *guest = fleet_guest(f, input->guest);
     if (guest != NULL && guest->owner != NULL && guest->owner->node == node)
         pending_changes_update(f, guest, now);
+    orphans_definition(f, node, input->guest, now, fx);
 }
 
 /* The answer is about a CPU and a node, so it holds for every guest with the same CPU. */
@@ -335,6 +338,7 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
         return;
     }
     order_answered(job, order, &input->err, now, fx);
+    orphans_unmarked(job, input->unmarked, now, fx);
     answers[order].answered(job, &input->err, now, fx);
     job->version = fleet_touch(f);
     advance_job(f, job, now, fx);
@@ -451,7 +455,9 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
         return true;
     }
     job = NULL;
-    if (!override_apply(f, &input->of.resolve, now, fx, &job, err))
+    bool adopts = input->of.resolve.kind == RESOLVE_ADOPT;
+    if (adopts ? !orphans_adopt(f, &input->of.resolve, now, fx, &job, err)
+               : !override_apply(f, &input->of.resolve, now, fx, &job, err))
         return false;
     if (job == NULL)
         return true; /* the override was about an incident */
@@ -515,6 +521,7 @@ static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
     pending_changes_tick(f, now, fx);
     split_tick(f, now, fx);
     stranded_tick(f, now, fx);
+    orphans_tick(f, now, fx);
 }
 
 static bool on_request(struct fleet *f, struct input *input, struct moment now, struct effects *fx,
@@ -540,7 +547,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     case INPUT_FACTS: on_facts(f, input); break;
     case INPUT_CAPABILITIES: on_capabilities(f, input); break;
     case INPUT_GUESTS: on_guests(f, input, now); break;
-    case INPUT_DEFINITION: on_definition(f, input, now); break;
+    case INPUT_DEFINITION: on_definition(f, input, now, fx); break;
     case INPUT_EVENT: on_event(f, input, now, fx); break;
     case INPUT_SAMPLE: on_sample(f, input, now, fx); break;
     case INPUT_OBSERVED: on_observed(f, input, now, fx); break;
@@ -604,6 +611,8 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     const struct job *job = heap_top(&f->timers);
     if (job != NULL && job->queue.wake_ms < next_ms)
         next_ms = job->queue.wake_ms;
+    if (f->marks.list != NULL && f->marks.next_ms < next_ms)
+        next_ms = f->marks.next_ms;
     const struct guest *guest = heap_top(&f->pending_change);
     if (guest != NULL && guest->change_timer.first < next_ms)
         next_ms = guest->change_timer.first;

@@ -332,7 +332,7 @@ bool monitor_driver_target_seen(struct fleet *f, struct job *job, uint64_t id,
 void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *sample,
                          struct moment now, struct effects *fx)
 {
-    if (!is_driven(job) || !f->store_ok)
+    if (!is_driven(job) || !f->store_ok || job->unconfirmed)
         return;
     struct monitor_driver *s = job->monitor.monitor_driver;
     job->monitor.driven_ms = now.mono_ms;

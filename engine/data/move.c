@@ -43,6 +43,19 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
     return first + target->next_port++ % (max - first);
 }
 
+/* What an appliance without this store needs to know (engine/control/orphans.h). */
+static void fill_mark(const struct fleet *f, const struct job *job, struct hv_mark *out_mark)
+{
+    if (f->identity.id[0] == '\0')
+        return;
+    *out_mark = (struct hv_mark){
+        .appliance_epoch = f->identity.epoch, .epoch = job->epoch, .port = job->stream.port};
+    TEXT_SET(out_mark->appliance, f->identity.id);
+    TEXT_SET(out_mark->job, job->uid);
+    TEXT_SET(out_mark->source, job->source);
+    TEXT_SET(out_mark->target, job->target);
+}
+
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct hv_observation *observation = &job->resolution.source_side.observation;
@@ -79,6 +92,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     TEXT_SET(call->of.act.migrate.target, job->target);
     flags_fill(job, &call->of.act.migrate);
     call->of.act.migrate.port = job->stream.port;
+    fill_mark(f, job, &call->of.act.migrate.mark);
 }
 
 void move_begin(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -275,6 +289,10 @@ void move_advance(struct fleet *f, struct job *job, struct moment now, struct ef
 {
     remember(job);
     job->queue.wake_ms = now.mono_ms + 1000;
+    if (job->unconfirmed && !job->abort.asked) { /* from a backup: it may be long over */
+        resolve_advance(f, job, now, fx);
+        return;
+    }
     int64_t idle_ms = job->entered_ms + f->config.idle_call_timeout_ms;
     if (job->phase == PHASE_TARGET_READY && order_is_out(job, ORDER_MIGRATE) &&
         now.mono_ms >= idle_ms)

@@ -515,7 +515,8 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
     if (is_moved_by_others(f, job, source, target, now, fx) ||
         (settled && holds_part && finish_shut_down(f, job, target, now, fx)))
         return;
-    if (!order_is_out(job, ORDER_MIGRATE) && recovery_advance(f, job, stable_ms, now, fx)) {
+    if (!order_is_out(job, ORDER_MIGRATE) && !job->unconfirmed &&
+        recovery_advance(f, job, stable_ms, now, fx)) {
         bool given_up =
             job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
         if (given_up && now.mono_ms - job->wait.mono_ms >= FLEET_SLOT_KEPT_MS)

@@ -127,6 +127,29 @@ static void add_pending_change(struct json_object *conditions, const struct snap
                       guest->change_since_ms, reason, text);
 }
 
+/* A migration that this appliance does not know works on the guest, or was lost. */
+static void add_orphan(struct json_object *conditions, const struct hv_mark *mark)
+{
+    char text[512];
+    (void)snprintf(
+        text, sizeof text,
+        "marked by appliance %s, epoch %lld, for migration %s from %s to %s; not touched",
+        mark->appliance, (long long)mark->appliance_epoch, mark->job, mark->source, mark->target);
+    api_add_condition(conditions, "ferry.internal/Orphaned", "True", 0, "UnknownMigration", text);
+}
+
+static void add_orphan_mark(struct json_object *ferry, const struct hv_mark *mark)
+{
+    struct json_object *orphan = json_add_object(ferry, "orphan");
+    json_add_text(orphan, "appliance", mark->appliance);
+    json_add_i64(orphan, "applianceEpoch", mark->appliance_epoch);
+    json_add_text(orphan, "migrationUid", mark->job);
+    json_add_i64(orphan, "epoch", mark->epoch);
+    json_add_text(orphan, "source", mark->source);
+    json_add_text(orphan, "target", mark->target);
+    json_add_i64(orphan, "port", mark->port);
+}
+
 /* Conditions for an eviction, a pending change and a missing node label. */
 static void add_requests(struct json_object *conditions, const struct snapshot_guest *guest)
 {
@@ -134,6 +157,8 @@ static void add_requests(struct json_object *conditions, const struct snapshot_g
         api_add_condition(conditions, "EvictionRequested", "True",
                           guest->since_ms[CONDITION_EVICTION], "EvictionRequested",
                           "VMI is marked for eviction");
+    if (guest->orphan.job[0] != '\0')
+        add_orphan(conditions, &guest->orphan);
     if (guest->pending_change.is != PENDING_CHANGE_NO)
         add_pending_change(conditions, guest);
     if (guest->unmet_selector[0] != '\0') {
@@ -295,6 +320,8 @@ static void add_status(struct json_object *object, const struct snapshot *s,
     json_add_bool(ferry, "persistent", guest->persistent);
     json_add_bool(ferry, "nodeReachable", guest->node_reachable);
     json_add_time(ferry, "seenAt", guest->seen_ms);
+    if (guest->orphan.job[0] != '\0')
+        add_orphan_mark(ferry, &guest->orphan);
     if (guest->migratable.known)
         add_reasons(ferry, &guest->migratable);
     if (job != NULL) {

@@ -71,6 +71,7 @@ static void send_override(const struct api_call *call, struct resolve_request *r
 {
     const struct http_request *http = call->request;
     struct err err = {0};
+    enum api_kind about = request->kind == RESOLVE_ADOPT ? KIND_INSTANCE : KIND_MIGRATION;
     api_requester(http, request->requester);
     if (!text_copy(request->ns, sizeof request->ns, http->ns) ||
         !text_copy(request->name, sizeof request->name, http->name))
@@ -78,9 +79,9 @@ static void send_override(const struct api_call *call, struct resolve_request *r
     else if (call->x->requests.resolve(call->x->requests.ctx, request, &err))
         reply_success(reply, status);
     else if (err.code == ERR_NOT_FOUND)
-        reply_not_found(reply, KIND_MIGRATION, http->name);
+        reply_not_found(reply, about, http->name);
     else
-        reply_err(reply, &err, KIND_MIGRATION, http->name);
+        reply_err(reply, &err, about, http->name);
 }
 
 /* An override without parameters. */
@@ -107,6 +108,32 @@ void serve_recover(const struct api_call *call, struct http_reply *out_reply)
 void serve_ack(const struct api_call *call, struct http_reply *out_reply)
 {
     serve_plain(call, RESOLVE_ACKNOWLEDGE, 200, out_reply);
+}
+
+static bool read_nodes(struct json_object *body, struct resolve_request *out, struct err *err)
+{
+    const char *from, *to;
+    if (!json_get_text(body, "from", "", &from, err) || !json_get_text(body, "to", "", &to, err))
+        return false;
+    if (*from == '\0' || *to == '\0')
+        return err_set(err, ERR_UNPROCESSABLE, "from, to: both nodes must be named");
+    return (text_copy(out->source, sizeof out->source, from) &&
+            text_copy(out->target, sizeof out->target, to)) ||
+           err_set(err, ERR_UNPROCESSABLE, "from, to: no node has such a long name");
+}
+
+void serve_adopt(const struct api_call *call, struct http_reply *out_reply)
+{
+    static const char *const known[] = {"from", "to", "dryRun"};
+    struct resolve_request request = {.kind = RESOLVE_ADOPT};
+    struct err err = {0};
+    if (!api_is_json(call->request, out_reply))
+        return;
+    OWNED(json_object) body = read_word(call->request, API_WORDS(known), &err);
+    if (body == NULL || !read_nodes(body, &request, &err))
+        reply_err(out_reply, &err, KIND_INSTANCE, call->request->name);
+    else
+        send_override(call, &request, 202, out_reply);
 }
 
 void serve_resolve(const struct api_call *call, struct http_reply *out_reply)

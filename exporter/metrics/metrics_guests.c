@@ -158,6 +158,31 @@ static void render_names(const struct snapshot *snapshot, const struct guest_tot
     buf_fini(&labels);
 }
 
+/* Two walks, and both only over what is there: nearly always nothing. */
+static void render_orphans(const struct snapshot *snapshot, struct promx_page *page)
+{
+    size_t n = 0;
+    struct buf labels;
+    buf_init(&labels, METRICS_LABELS_MAX);
+    metric_add_header(page, METRIC_ORPHANED_GUEST);
+    for (size_t i = 0; i < snapshot->n_guests; i++) {
+        const struct snapshot_guest *guest = &snapshot->guests[i];
+        const struct hv_mark *mark = &guest->orphan;
+        if (mark->job[0] == '\0' || ++n > METRICS_STUCK_MAX)
+            continue;
+        const struct metric_pair pairs[] = {
+            {"namespace", guest->ns},       {"name", guest->name},    {"node", guest->node},
+            {"appliance", mark->appliance}, {"migration", mark->job}, {"source", mark->source},
+            {"target", mark->target}};
+        labels.length = 0;
+        metric_add_pairs(&labels, pairs, COUNT(pairs));
+        if (!labels.failed)
+            metric_add_sample(page, METRIC_ORPHANED_GUEST, labels.data, 1);
+    }
+    buf_fini(&labels);
+    metric_add_alone(page, METRIC_ORPHANED_GUESTS, (double)n);
+}
+
 void metrics_render_stuck(const struct snapshot *snapshot, const struct guest_totals *totals,
                           struct promx_page *page)
 {
@@ -167,4 +192,5 @@ void metrics_render_stuck(const struct snapshot *snapshot, const struct guest_to
     for (size_t i = 0; i < snapshot->n_nodes; i++)
         metric_add_labelled(page, METRIC_GUESTS_NOT_EVICTABLE, "", "node", snapshot->nodes[i].name,
                             totals->stuck[i]);
+    render_orphans(snapshot, page);
 }

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "hypervisor/libvirt/internal.h"
 
 /* NULL with err: read now, the next call resets libvirt's last error. */
@@ -50,12 +52,31 @@ static void add_changes(struct migrate_params *params, virDomainPtr domain,
                        flags | VIR_DOMAIN_XML_INACTIVE, how, err);
 }
 
-bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err)
+/* Bounded by libvirt: it waits at most 30 s for another change of the same guest. Not for a
+ * post-copy resume: the guest is marked, and libvirt allows no change during a migration. */
+static void mark_guest(virDomainPtr domain, const struct hv_migrate *how, char *out_unmarked)
+{
+    char text[HV_MARK_TEXT_MAX];
+    if (how->mark.job[0] == '\0' || (how->flags & HV_MIGRATE_RESUME) != 0)
+        return;
+    hv_mark_print(&how->mark, text);
+    if (virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, text, "ferrymigration",
+                             HV_MARK_URI, VIR_DOMAIN_AFFECT_LIVE) == 0)
+        return;
+    const char *why = virGetLastErrorMessage();
+    (void)text_copy(out_unmarked, HV_TEXT_MAX, why != NULL ? why : "not known");
+    LOG(WARN, "guest_not_marked", FIELD_TEXT(GUEST, virDomainGetName(domain)),
+        FIELD_TEXT(MIGRATION, how->mark.job), FIELD_TEXT(ERROR, out_unmarked));
+}
+
+bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, char *out_unmarked,
+                         struct err *err)
 {
     const struct hv_migrate *how = &job->request.with.migrate;
     const struct hv_host *target = &job->target->config;
     const char *peer = target->peer_uri[0] != '\0' ? target->peer_uri : target->uri;
     virConnectPtr conn = virDomainGetConnect(domain);
+    mark_guest(domain, how, out_unmarked); /* first: definitions that travel have the mark */
     struct migrate_params params = libvirt_migrate_params(how, target);
     add_changes(&params, domain, how, err);
 
@@ -92,6 +113,9 @@ bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request)
     case HV_CALL_SHUTDOWN: return virDomainShutdown(domain) == 0;
     case HV_CALL_RESUME: return virDomainResume(domain) == 0;
     case HV_CALL_SET_AUTOSTART: return virDomainSetAutostart(domain, value != 0) == 0;
+    case HV_CALL_CLEAR_MARK:
+        return virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, NULL, NULL, HV_MARK_URI,
+                                    VIR_DOMAIN_AFFECT_LIVE) == 0;
     default:
         assert(false); /* a call of another lane */
         return false;

@@ -226,7 +226,8 @@ static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_r
         return libvirt_dirty_measure(domain, job, &reply->with.dirty_bps, &reply->err);
     case HV_CALL_QUERY_MIGRATE:
         return libvirt_rescue_query(domain, &reply->with.migration, &reply->err);
-    case HV_CALL_MIGRATE: return libvirt_act_migrate(domain, job, &reply->err);
+    case HV_CALL_MIGRATE:
+        return libvirt_act_migrate(domain, job, reply->with.unmarked, &reply->err);
     case HV_CALL_YANK: return libvirt_rescue_yank(domain, &reply->err);
     case HV_CALL_DROP_COPY: return libvirt_rescue_drop_copy(domain, &reply->err);
     case HV_CALL_RESUME_STREAM: return libvirt_rescue_resume_stream(domain, job, &reply->err);

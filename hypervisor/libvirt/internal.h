@@ -164,7 +164,8 @@ typedef bool call_function(virConnectPtr conn, const struct job *job, struct hv_
 call_function libvirt_capabilities, libvirt_volume_info;
 bool libvirt_block_info(virDomainPtr domain, const char *disk, struct hv_block_info *out_info);
 void libvirt_call_run(virConnectPtr conn, const struct job *job, struct hv_reply *reply);
-bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, struct err *err);
+bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, char *out_unmarked,
+                         struct err *err);
 bool libvirt_act_control(virDomainPtr domain, const struct hv_request *request);
 
 /* rescue.c */

@@ -53,6 +53,16 @@ static void describe_interface(struct buf *xml, const struct sim_guest *guest, c
              (unsigned)(hash & 255), type, source);
 }
 
+/* As libvirt prints it: with the prefix that it was set with. */
+static void describe_mark(struct buf *xml, const struct hv_mark *mark)
+{
+    char text[HV_MARK_TEXT_MAX];
+    if (mark->job[0] == '\0')
+        return;
+    hv_mark_print(mark, text);
+    buf_addf(xml, "    <f:migration xmlns:f='" HV_MARK_URI "'%s\n", text + strlen("<migration"));
+}
+
 char *sim_describe_guest(const struct copy *copy, bool stored)
 {
     const struct sim_guest *guest =
@@ -63,8 +73,11 @@ char *sim_describe_guest(const struct copy *copy, bool stored)
              guest->uuid);
     buf_addf(&xml,
              "  <metadata>\n    <ferry:guest xmlns:ferry='urn:ferry:domain:1'>\n"
-             "      <ferry:namespace>%s</ferry:namespace>\n    </ferry:guest>\n  </metadata>\n",
+             "      <ferry:namespace>%s</ferry:namespace>\n    </ferry:guest>\n",
              guest->ns);
+    if (!stored)
+        describe_mark(&xml, &copy->mark);
+    buf_add(&xml, "  </metadata>\n");
     buf_addf(&xml, "  <memory unit='KiB'>%llu</memory>\n",
              (unsigned long long)(guest->memory_bytes / 1024));
     buf_addf(&xml, "  <vcpu placement='static'>%u</vcpu>\n", guest->vcpus);

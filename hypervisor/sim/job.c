@@ -115,6 +115,8 @@ static void attach(struct job *job, struct call *call)
     job->call = call;
     call->job = job;
     call->stage = CALL_JOB;
+    if (call->request.with.migrate.mark.job[0] != '\0') /* travels with the guest */
+        job->source->mark = job->target->mark = call->request.with.migrate.mark;
     job->source->out = job;
     job->target->in = job;
     job->guest->job = job;

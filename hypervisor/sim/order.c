@@ -121,6 +121,14 @@ static enum sim_error order_autostart(struct sim *sim, struct call *call, struct
     return SIM_ERROR_NONE;
 }
 
+static enum sim_error order_clear_mark(struct sim *sim, struct call *call, struct copy *copy)
+{
+    (void)call;
+    copy->mark = (struct hv_mark){.port = 0};
+    sim_emit_changed(sim, copy);
+    return SIM_ERROR_NONE;
+}
+
 static enum sim_error order_yank(struct sim *sim, struct call *call, struct copy *copy)
 {
     (void)call;
@@ -207,6 +215,7 @@ static const struct {
     [HV_CALL_RESUME] = {order_resume, true},
     [HV_CALL_SHUTDOWN] = {order_shutdown, true},
     [HV_CALL_SET_AUTOSTART] = {order_autostart, true},
+    [HV_CALL_CLEAR_MARK] = {order_clear_mark, true},
     [HV_CALL_YANK] = {order_yank, false},
     [HV_CALL_DROP_COPY] = {order_drop_copy, false},
     [HV_CALL_RESUME_STREAM] = {order_resume_stream, false},
@@ -214,7 +223,9 @@ static const struct {
 
 static struct job *lock_blocks(const struct copy *copy, enum hv_call what)
 {
-    if ((what == HV_CALL_SHUTDOWN || what == HV_CALL_SET_AUTOSTART) && copy->out != NULL)
+    bool modifies =
+        what == HV_CALL_SHUTDOWN || what == HV_CALL_SET_AUTOSTART || what == HV_CALL_CLEAR_MARK;
+    if (modifies && copy->out != NULL)
         return copy->out; /* not even while pages are copied */
     if (orders[what].changes_run_state)
         return lock_holder(copy);

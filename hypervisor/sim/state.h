@@ -56,6 +56,7 @@ struct copy {
     char name[HV_NAME_MAX];
     int state, reason;
     bool persistent, autostart;
+    struct hv_mark mark;
     bool resumes_with_daemon; /* left paused by a dead libvirtd, which resumes it at its start */
     struct job *out, *in;
     struct hv_job_stats completed;

@@ -2,6 +2,7 @@
 #include "engine/control/scheduling/guest_free.h"
 
 #include "base/text.h"
+#include "engine/control/orphans.h"
 #include "engine/control/scheduling/wait.h"
 #include "engine/data/order.h"
 
@@ -109,6 +110,14 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
     }
     if (job->resolution.hv_job_question != 0 || busy) {
         wait_for_answer(f, job, guest, now, fx);
+        return false;
+    }
+    struct err orphan = {0};
+    if (!orphans_check(f, guest, &orphan)) { /* marked since the job was accepted */
+        step_wait(job, PENDING_GUEST_BUSY, now, "%.400s", orphan.text);
+        if (wait_until_deadline(f, job, now, fx) &&
+            job->queue.wake_ms > now.mono_ms + retry_ms(job))
+            job->queue.wake_ms = now.mono_ms + retry_ms(job);
         return false;
     }
     if (guest->owner->block_jobs > 0) {

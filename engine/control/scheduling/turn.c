@@ -194,7 +194,8 @@ static bool guest_is_there(struct fleet *f, struct job *job, const struct guest 
 static void try_start(struct fleet *f, struct job *job, const struct guest *guest,
                       struct moment now, struct effects *fx)
 {
-    if (!guest_is_there(f, job, guest, now, fx) || backs_off(f, job, now, fx))
+    if (wait_unconfirmed(f, job, now, fx) || !guest_is_there(f, job, guest, now, fx) ||
+        backs_off(f, job, now, fx))
         return;
     room_configure(f, job, guest);
     if (source_has_room(f, guest->owner->node, job, now, fx) &&

@@ -61,6 +61,7 @@ static void free_guests(struct fleet *f)
         for (struct domain *domain = guest->domains, *next; domain != NULL; domain = next) {
             next = domain->next_of;
             host_requirements_drop(&f->requirements, domain->requirements);
+            free(domain->mark);
             free(domain);
         }
         guest_free(guest);

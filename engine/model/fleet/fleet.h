@@ -29,6 +29,12 @@ struct fleet_config {
     unsigned vcpus_per_cpu;                  /* 0: 10 */
 };
 
+struct fleet_identity {      /* of this appliance: store/store.h */
+    char id[HV_MARK_ID_MAX]; /* empty: guests are not marked */
+    int64_t epoch;
+    bool restored;
+};
+
 enum { FLEET_INBOUND_LISTS = 8 };
 
 struct fleet_queue {            /* jobs before their hand-off, and what wakes them */
@@ -69,8 +75,13 @@ struct fleet {
     struct heap stranded;       /* guests left in a migration, by time */
     struct heap timers;         /* unfinished jobs by their next wake-up */
     struct heap finished;       /* finished jobs in view, oldest first */
-    struct job *changed;        /* must be stored */
-    struct job *broken;         /* frozen by an internal error; the shell rolls them back */
+    struct fleet_identity identity;
+    struct {
+        struct domain *list; /* domains with a mark */
+        int64_t next_ms;     /* monotonic: when they are checked next */
+    } marks;
+    struct job *changed; /* must be stored */
+    struct job *broken;  /* frozen by an internal error; the shell rolls them back */
     struct object *changed_objects;
     uint64_t objects_version; /* of the newest change to any object */
     int64_t next_order;
@@ -113,6 +124,7 @@ struct guest_facts { /* one definition, read */
     struct host_requirements_facts requirements;
     struct pending_change pending_change;
     unsigned block_jobs, utility_disks;
+    struct hv_mark mark; /* of a migration, in the live metadata; without a job: none */
 };
 void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid,
                             const struct guest_facts *facts, int64_t wall_ms);

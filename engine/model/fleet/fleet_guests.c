@@ -153,6 +153,28 @@ void fleet_forget_if_gone(struct fleet *f, struct guest *guest)
         fleet_forget_guest(f, guest);
 }
 
+/* NULL, or one without a job: none. */
+static void set_mark(struct fleet *f, struct domain *domain, const struct hv_mark *mark,
+                     int64_t wall_ms)
+{
+    bool marked = mark != NULL && mark->job[0] != '\0';
+    if (domain->mark != NULL && marked && memcmp(&domain->mark->is, mark, sizeof *mark) == 0)
+        return;
+    if (domain->mark != NULL) {
+        DL_DELETE2(f->marks.list, domain, prev_marked, next_marked);
+        free(domain->mark);
+        domain->mark = NULL;
+        domain->guest->version = f->guests_version = fleet_touch(f);
+    }
+    struct domain_mark *kept = marked ? calloc(1, sizeof *kept) : NULL;
+    if (kept == NULL)
+        return;
+    kept->is = *mark;
+    kept->seen_wall_ms = wall_ms;
+    domain->mark = kept;
+    DL_APPEND2(f->marks.list, domain, prev_marked, next_marked);
+}
+
 /* Removes the domain, and the guest with its last domain unless a job refers to it. */
 static void remove_domain(struct fleet *f, struct domain *domain)
 {
@@ -173,6 +195,7 @@ static void remove_domain(struct fleet *f, struct domain *domain)
     bool owned = guest->owner == domain;
     ledger_domain(f, domain, true);
     host_requirements_drop(&f->requirements, domain->requirements);
+    set_mark(f, domain, NULL, 0);
     free(domain);
     if (owned) {
         guest->owner = NULL;
@@ -427,6 +450,7 @@ void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid
     struct domain *domain = guest != NULL ? find_domain(guest, node) : NULL;
     if (domain == NULL)
         return; /* the guest left meanwhile */
+    set_mark(f, domain, &facts->mark, wall_ms);
     bool same_requirements =
         domain->requirements != NULL &&
         memcmp(&domain->requirements->facts, &facts->requirements, sizeof facts->requirements) == 0;

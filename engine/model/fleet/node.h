@@ -76,6 +76,15 @@ struct node {
     UT_hash_handle hh;
 };
 
+/* A mark that was read in a domain's live metadata (hypervisor/mark.h). */
+struct domain_mark {
+    struct hv_mark is;
+    int64_t seen_wall_ms;
+    int64_t next_ms; /* monotonic: it may be removed again */
+    unsigned tries;  /* to remove it */
+    bool reported, orphan;
+};
+
 /* One guest on one node. Kept when the node is disconnected: not observed is not absent. */
 struct domain {
     struct guest *guest; /* members read in walks over lists stand together */
@@ -92,7 +101,9 @@ struct domain {
     struct migratable migratable;           /* by its definition here */
     struct host_requirements *requirements; /* shared; NULL: not known */
     struct pending_change pending_change;
-    unsigned block_jobs, utility_disks; /* in its definition */
+    unsigned block_jobs, utility_disks;       /* in its definition */
+    struct domain_mark *mark;                 /* owned; NULL: none */
+    struct domain *prev_marked, *next_marked; /* in the fleet's list of marked ones */
 };
 
 struct guest_dirty { /* dirty rate of a guest; allocated at the first measurement or migration */

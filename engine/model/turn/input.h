@@ -13,7 +13,8 @@ struct input {
     char host[HV_HOST_MAX], guest[HV_UUID_MAX];
     uint64_t id; /* OBSERVED, ASK_JOB, CALL: number of the query or order */
     struct err err;
-    void *slot; /* requests: used by the shell only */
+    char unmarked[HV_TEXT_MAX]; /* CALL of a migrate order: why the guest could not be marked */
+    void *slot;                 /* requests: used by the shell only */
     union {
         bool connected;                       /* HOST */
         struct hv_facts facts;                /* FACTS */

@@ -1,0 +1,83 @@
+/* adopt.c - `ferry adopt`: makes a running migration of the mark that an orphaned guest carries. */
+#include <stdio.h>
+
+#include "base/own.h"
+#include "cli/common/cli.h"
+#include "cli/common/client.h"
+#include "cli/common/kinds.h"
+
+enum { KEY_FROM = 0x200, KEY_TO };
+
+struct adopt {
+    struct cli_options common;
+    const char *guest, *from, *to;
+};
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+    struct adopt *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->common; return 0;
+    case KEY_FROM: a->from = arg; return 0;
+    case KEY_TO: a->to = arg; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one GUEST at a time, not also '%s'", arg);
+        a->guest = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "GUEST is missing; `ferry describe vmi GUEST` shows a guest's mark");
+        return 0;
+    case ARGP_KEY_END:
+        if (a->from == NULL || a->to == NULL)
+            argp_error(state, "--from and --to are needed: the nodes between which it migrates");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool post(const struct adopt *a, struct err *err)
+{
+    static const char group[] = "/apis/kubevirt.io/";
+    char path[KINDS_PATH_MAX], full[KINDS_PATH_MAX + 64];
+    OWNED(client) client = client_new(a->common.server, err);
+    if (client == NULL || !kind_path(KIND_GUEST, a->common.ns, a->guest, path, err))
+        return false;
+    (void)snprintf(full, sizeof full, "/apis/subresources.kubevirt.io/%s/adopt",
+                   path + sizeof group - 1);
+    OWNED(json_object) body = json_object_new_object();
+    json_add_text(body, "from", a->from);
+    json_add_text(body, "to", a->to);
+    OWNED(json_object) answer = client_call(client, "POST", full, body, err);
+    return answer != NULL;
+}
+
+int verb_adopt(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"from", KEY_FROM, "NODE", 0, "the source of the migration", 0},
+        {"to", KEY_TO, "NODE", 0, "its target", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = on_option,
+        .args_doc = "GUEST",
+        .doc =
+            "Adopt the migration that GUEST is marked with, when the appliance that began it is "
+            "gone for good. Ferry goes on as after a restart: it reads both hosts, and recovers a "
+            "broken post-copy. Never while the other appliance runs.",
+        .children = cli_options_children,
+    };
+    struct adopt a = {0};
+    struct err err = {0};
+    cli_options_init(&a.common);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
+        return EXIT_USAGE;
+    if (!post(&a, &err))
+        return cli_fail(&err, err.code == ERR_REFUSED ? "`ferry describe vmi GUEST` shows its mark"
+                                                      : NULL);
+    (void)printf("%s: adopted; `ferry get migrations -n %s` shows its migration\n", a.guest,
+                 a.common.ns);
+    return EXIT_DONE;
+}

@@ -1,0 +1,240 @@
+/* test_store_backup.c - a backup of a living store is one moment of it, a restored one is stale,
+ * and what cannot be restored changes nothing. */
+#include "tests/unit/test_store_files.h"
+
+#include <fcntl.h>
+
+#include "store/backup.h"
+#include "store/sqlite_impl.h"
+
+enum { WALL_MS = 1700000000 };
+
+static void in(const struct fixture *f, const char *name, char *out_path)
+{
+    (void)path_in(f, name, out_path);
+}
+
+static void append_sample(struct store *s, const char *uid, int64_t seq)
+{
+    struct err err = {0};
+    struct store_sample sample = {.seq = seq};
+    (void)snprintf(sample.job_uid, sizeof sample.job_uid, "%s", uid);
+    assert_true(s->ops->append_samples(s, &sample, 1));
+    assert_true(s->ops->flush_samples(s, 5000, &err));
+}
+
+static bool count_sample(void *ctx, const struct store_sample *row)
+{
+    (void)row;
+    ++*(size_t *)ctx;
+    return true;
+}
+
+static size_t samples_of(struct store *s, const char *uid)
+{
+    struct err err = {0};
+    size_t n = 0;
+    assert_true(s->ops->each_sample(s, uid, count_sample, &n, &err));
+    return n;
+}
+
+static struct backup_report must_back_up(const struct fixture *f, const char *file)
+{
+    struct err err = {0};
+    struct backup_report report;
+    if (!backup_make(f->dir, file, WALL_MS, &report, &err))
+        fail_msg("backup: %s", err.text);
+    return report;
+}
+
+static void lives_on_after(struct fixture *f)
+{
+    commit_job(f->store, "later", 3);
+}
+
+static int count_files(const char *dir)
+{
+    int n = 0;
+    DIR *listing = opendir(dir);
+    assert_non_null(listing);
+    while (readdir(listing) != NULL)
+        n++;
+    (void)closedir(listing);
+    return n - 2;
+}
+
+static bool is_unconfirmed(void *ctx, const struct store_job *row)
+{
+    bool unfinished = row->result.outcome[0] == '\0';
+    assert_int_equal(row->unconfirmed, unfinished);
+    ++*(size_t *)ctx;
+    return true;
+}
+
+/* The appliance runs on: the backup has what was committed before it, and no more. */
+static void a_backup_of_a_running_store_comes_back_stale(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct store_identity before, after;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX];
+    must_open(f);
+    assert_true(f->store->ops->identity(f->store, &before, &err));
+    assert_int_equal(strlen(before.id), 16);
+    f->store->ops->begin(f->store);
+    put_job(f->store, "running", 1, "");
+    put_job(f->store, "ended", 2, "succeeded");
+    must_commit(f->store);
+    append_sample(f->store, "running", 1);
+    in(f, "b.ferry", file);
+    struct backup_report report = must_back_up(f, file);
+    assert_int_equal(report.migrations, 2);
+    assert_int_equal(report.unfinished, 1);
+    lives_on_after(f);
+
+    in(f, "elsewhere", dir);
+    if (!backup_restore(file, dir, WALL_MS + 60000, &report, &err))
+        fail_msg("restore: %s", err.text);
+    assert_int_equal(report.made_ms, WALL_MS);
+    assert_int_equal(count_files(dir), 3); /* two databases and the lock */
+    struct store *restored = store_sqlite_open(dir, &err);
+    assert_non_null(restored);
+    size_t n = 0;
+    assert_true(restored->ops->each_job(restored, false, is_unconfirmed, &n, &err));
+    assert_int_equal(n, 2);
+    assert_int_equal(samples_of(restored, "running"), 1);
+    assert_true(restored->ops->identity(restored, &after, &err));
+    assert_string_equal(after.id, before.id);
+    assert_true(after.epoch > before.epoch);
+    assert_int_equal(after.restored_ms, WALL_MS + 60000);
+    store_free(restored);
+    assert_int_equal(jobs_in(f->store), 3); /* the living one is as it was */
+}
+
+static void a_drain_that_was_under_way_is_cancelled(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX], path[TEST_PATH_MAX + 16];
+    must_open(f);
+    struct store_object drain = {.kind = "Drain",
+                                 .ns = "",
+                                 .name = "h1",
+                                 .uid = "d",
+                                 .requester = "",
+                                 .spec_json = "{}",
+                                 .metadata_json = "",
+                                 .status_json = "{\"state\":\"Draining\"}"};
+    struct store_object guest = drain;
+    guest.kind = "VirtualMachineInstance";
+    guest.name = "g";
+    guest.status_json = "{\"evacuationNodeName\":\"h1\",\"kept\":1}";
+    f->store->ops->begin(f->store);
+    f->store->ops->put_object(f->store, &drain);
+    f->store->ops->put_object(f->store, &guest);
+    must_commit(f->store);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    must_close(f);
+    in(f, "elsewhere", dir);
+    struct backup_report report;
+    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    (void)snprintf(path, sizeof path, "%s/ferry.db", dir);
+    assert_int_equal(raw_int(path, "SELECT count(*) FROM objects WHERE kind = 'Drain' AND "
+                                   "json_extract(status_json, '$.state') = 'Cancelled'"),
+                     1);
+    assert_int_equal(
+        raw_int(path, "SELECT count(*) FROM objects WHERE status_json = '{\"kept\":1}'"), 1);
+}
+
+static void a_stopped_store_is_backed_up_too(void **state)
+{
+    struct fixture *f = *state;
+    char file[TEST_PATH_MAX];
+    must_open(f);
+    commit_job(f->store, "a", 1);
+    must_close(f);
+    in(f, "b.ferry", file);
+    assert_int_equal(must_back_up(f, file).migrations, 1);
+    assert_int_equal(must_back_up(f, file).migrations, 1); /* replaces the first */
+    assert_int_equal(count_files(f->dir), 4);
+}
+
+static void a_store_is_never_overwritten(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct backup_report report;
+    char file[TEST_PATH_MAX];
+    must_open(f);
+    commit_job(f->store, "a", 1);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    assert_false(backup_restore(file, f->dir, WALL_MS, &report, &err));
+    assert_int_equal(err.code, ERR_LOCKED); /* it runs */
+    must_close(f);
+    err = (struct err){0};
+    assert_false(backup_restore(file, f->dir, WALL_MS, &report, &err));
+    assert_int_equal(err.code, ERR_EXISTS);
+    must_open(f);
+    assert_int_equal(jobs_in(f->store), 1);
+}
+
+/* Every byte of header and databases that is flipped is noticed, every missing one too. */
+static void damage_is_refused_and_leaves_no_directory(void **state)
+{
+    struct fixture *f = *state;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX];
+    struct stat seen;
+    must_open(f);
+    commit_job(f->store, "a", 1);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    in(f, "elsewhere", dir);
+    assert_int_equal(stat(file, &seen), 0);
+    assert_int_equal(seen.st_mode & 0777, 0600);
+    const off_t places[] = {0, 20, 700, seen.st_size / 2, seen.st_size - 1, -1};
+    for (size_t i = 0; i < COUNT(places); i++) {
+        struct err err = {0};
+        struct backup_report report;
+        char byte = 0;
+        int fd = open(file, O_RDWR);
+        assert_true(fd >= 0);
+        if (places[i] < 0) {
+            assert_int_equal(ftruncate(fd, seen.st_size - 1), 0);
+        } else {
+            assert_int_equal(pread(fd, &byte, 1, places[i]), 1);
+            byte = (char)(byte ^ 1);
+            assert_int_equal(pwrite(fd, &byte, 1, places[i]), 1);
+        }
+        bool is_time = places[i] == 20; /* of the backup: any number will do */
+        assert_int_equal(backup_restore(file, dir, WALL_MS, &report, &err), is_time);
+        if (!is_time) {
+            assert_int_equal(err.code, ERR_CORRUPT);
+            assert_int_equal(access(dir, F_OK), -1);
+        } else {
+            remove_tree(dir);
+        }
+        byte = (char)(byte ^ 1);
+        if (places[i] >= 0)
+            assert_int_equal(pwrite(fd, &byte, 1, places[i]), 1);
+        (void)close(fd);
+    }
+}
+
+TEST_FILE(test_store_backup)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_backup_of_a_running_store_comes_back_stale, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_drain_that_was_under_way_is_cancelled, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_stopped_store_is_backed_up_too, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_store_is_never_overwritten, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(damage_is_refused_and_leaves_no_directory, fixture_setup,
+                                        fixture_teardown),
+    };
+    return cmocka_run_group_tests_name("store_backup", tests, NULL, NULL);
+}
