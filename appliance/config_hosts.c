@@ -28,8 +28,8 @@ static bool read_host_name(struct reading *r, const struct yaml_node *node, stru
     return true;
 }
 
-/* A guest can leave a session daemon, for a system daemon elsewhere: it changes its owner and cannot
- * come back, because a session daemon does not listen for other hosts and ends with its user's
+/* A guest can leave a session daemon for a system daemon elsewhere. Then it has another owner, and
+ * it cannot come back: a session daemon does not listen for other hosts and ends with its user's
  * login. An embedded driver would run inside Ferry. rest: what follows "://". */
 static bool check_daemon(struct reading *r, const struct yaml_node *node, const char *uri,
                          const char *rest, struct err *err)
