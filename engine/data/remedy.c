@@ -472,11 +472,11 @@ static void measure(struct fleet *f, struct job *job, const struct remedy_facts 
     bool answers = postcopy || (facts->stopped_ms < 0 && facts->source_runs);
     if (answers && (blind || (!postcopy && facts->aborted_ms >= 0)))
         stream_ask(f, job, now, fx);
-    if (!postcopy || job->recovery.state == RECOVERY_EXHAUSTED || facts->source_failed)
-        return;
+    if (!postcopy || !order_is_out(job, ORDER_MIGRATE) || facts->source_failed)
+        return; /* without a call of this process the stream is recovery's */
     if (recovery_is_unmeasured(job, now))
         recovery_unmeasured(job, now, fx);
-    else if (order_is_out(job, ORDER_MIGRATE))
+    else
         recovery_measured(job, now);
 }
 
