@@ -3,6 +3,8 @@
  *
  * One commit at a time: the engine's thread fills the transaction, committer_begin() hands it over,
  * committer_wait() takes it back. In between nobody else may touch the store's objects lane.
+ * Only for a store in files: one in memory stays locked from begin to commit, by the thread that
+ * began.
  */
 #ifndef ENGINE_COMMITTER_H
 #define ENGINE_COMMITTER_H
