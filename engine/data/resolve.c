@@ -310,7 +310,7 @@ static void finish_foreign(struct fleet *f, struct job *job, struct moment now, 
     job->resolution.foreign = true;
     (void)snprintf(ending.reason, sizeof ending.reason,
                    "somebody else migrates the guest from %s: %s does not receive that migration, "
-                   "so Ferry leaves it alone; %.250s",
+                   "so Ferry leaves it alone; %.200s",
                    job->source, job->target, cause);
     if (job->abort.asked)
         job->abort.status = ABORT_FAILED;
