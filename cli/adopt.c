@@ -63,9 +63,10 @@ int verb_adopt(int argc, char **argv)
         .options = options,
         .parser = on_option,
         .args_doc = "GUEST",
-        .doc = "Adopt the migration that GUEST is marked with, when the appliance that began it is "
-               "gone for good. Ferry goes on as after a restart: it reads both hosts, and recovers a "
-               "broken post-copy. Never while the other appliance runs.",
+        .doc =
+            "Adopt the migration that GUEST is marked with, when the appliance that began it is "
+            "gone for good. Ferry goes on as after a restart: it reads both hosts, and recovers a "
+            "broken post-copy. Never while the other appliance runs.",
         .children = cli_options_children,
     };
     struct adopt a = {0};

@@ -1,5 +1,6 @@
-/* backup.c - `ferry backup FILE` and `ferry restore FILE`: the state directory in one file, and back.
- * Both work on the appliance's machine, on the files themselves; restore needs the appliance stopped. */
+/* backup.c - `ferry backup FILE` and `ferry restore FILE`: the state directory in one file, and
+ * back. Both work on the appliance's machine, on the files themselves; restore needs the appliance
+ * stopped. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -53,8 +54,7 @@ static bool parse(int argc, char **argv, const char *doc, struct options *out_op
         {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
         {0},
     };
-    const struct argp argp = {
-        .options = rows, .parser = on_option, .args_doc = "FILE", .doc = doc};
+    const struct argp argp = {.options = rows, .parser = on_option, .args_doc = "FILE", .doc = doc};
     *out_options = (struct options){.config = CONFIG_FILE_DEFAULT};
     return argp_parse(&argp, argc, argv, 0, NULL, out_options) == 0;
 }
@@ -65,10 +65,11 @@ int verb_backup(int argc, char **argv)
     char dir[CONFIG_PATH_MAX], size[HUMAN_TEXT_MAX];
     struct backup_report report;
     struct err err = {0};
-    if (!parse(argc, argv,
-               "Copy the state directory, both databases as of one moment, into FILE. The appliance "
-               "may run. See docs/operations.md.",
-               &o))
+    if (!parse(
+            argc, argv,
+            "Copy the state directory, both databases as of one moment, into FILE. The appliance "
+            "may run. See docs/operations.md.",
+            &o))
         return EXIT_USAGE;
     if (!find_state(&o, dir, sizeof dir, &err))
         return cli_fail(&err, "name the directory with --state DIR");
@@ -87,10 +88,11 @@ int verb_restore(int argc, char **argv)
     struct backup_report report;
     struct err err = {0};
     int64_t now_ms = clock_wall_ms(clock_system());
-    if (!parse(argc, argv,
-               "Make a state directory of a backup. The appliance must not run. Unfinished migrations "
-               "get no order until a host has confirmed them. See docs/operations.md.",
-               &o))
+    if (!parse(
+            argc, argv,
+            "Make a state directory of a backup. The appliance must not run. Unfinished migrations "
+            "get no order until a host has confirmed them. See docs/operations.md.",
+            &o))
         return EXIT_USAGE;
     if (!find_state(&o, dir, sizeof dir, &err))
         return cli_fail(&err, "name the directory with --state DIR");

@@ -190,6 +190,20 @@ static void check_helper(const struct diagnosis *p, struct check *check)
         set_check(check, RESULT_OK, "%s can close sockets", p->host->helper);
 }
 
+/* Optional: never a failure. */
+static void check_hook(const struct diagnosis *p, struct check *check)
+{
+    static const char *const texts[] = {
+        [HOOK_NOT_CHECKED] =
+            "not checked: only `ferry doctor` on the host itself (qemu:///system) can",
+        [HOOK_ABSENT] = "no hook (qemu.d/ferry): migrations of an old or another appliance are not "
+                        "refused by the host",
+        [HOOK_LATE] = "not loaded: installed after the daemon started; restart the daemon",
+        [HOOK_LOADED] = "loaded",
+    };
+    set_check(check, p->hook == HOOK_LOADED ? RESULT_OK : RESULT_NOTE, "%s", texts[p->hook]);
+}
+
 void diagnose_host(const struct diagnosis *diagnoses, size_t n, size_t i,
                    struct check out_checks[CHECK_COUNT])
 {
@@ -201,6 +215,7 @@ void diagnose_host(const struct diagnosis *diagnoses, size_t n, size_t i,
         [CHECK_TLS] = "tls",
         [CHECK_CLOCK] = "clock",
         [CHECK_HELPER] = "helper",
+        [CHECK_HOOK] = "hook",
     };
     const struct diagnosis *p = &diagnoses[i];
     for (size_t c = 0; c < CHECK_COUNT; c++) {
@@ -210,6 +225,7 @@ void diagnose_host(const struct diagnosis *diagnoses, size_t n, size_t i,
     check_reachable(p, &out_checks[CHECK_REACHABLE]);
     check_tls(p, &out_checks[CHECK_TLS]);
     check_helper(p, &out_checks[CHECK_HELPER]);
+    check_hook(p, &out_checks[CHECK_HOOK]);
     set_check(&out_checks[CHECK_CLOCK], RESULT_NOTE, "libvirt does not report the clock offset");
     if (!p->reached)
         return;

@@ -7,6 +7,7 @@
 #ifndef CLI_DIAGNOSE_H
 #define CLI_DIAGNOSE_H
 
+#include "cli/hook.h"
 #include "hypervisor/types.h"
 
 enum { DIAGNOSE_TEXT_MAX = 512 };
@@ -22,6 +23,7 @@ struct diagnosis { /* what is known about one host */
     struct err err; /* when not reached */
     struct hv_facts facts;
     enum port_state tls_port;
+    enum hook_state hook;
     bool helper_asked;
     struct err helper_err; /* when asked: its failure, if any */
 };
@@ -44,6 +46,7 @@ enum {
     CHECK_TLS,
     CHECK_CLOCK,
     CHECK_HELPER,
+    CHECK_HOOK,
     CHECK_COUNT
 };
 void diagnose_host(const struct diagnosis *diagnoses, size_t n, size_t i,

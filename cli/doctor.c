@@ -164,6 +164,8 @@ static void ask_helpers(struct doctor *d)
     for (size_t i = 0; i < d->n && clock_mono_ms(clock) < until; i++) {
         const struct hv_host *host = &d->config->hosts[i];
         char version[HV_TEXT_MAX];
+        d->diagnoses[i].hook =
+            strcmp(host->uri, "qemu:///system") == 0 ? hook_state("") : HOOK_NOT_CHECKED;
         if (host->helper[0] == '\0')
             continue;
         d->diagnoses[i].helper_asked = true;

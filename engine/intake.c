@@ -215,8 +215,9 @@ static void on_reply(void *ctx, struct hv_reply *reply)
 {
     if (reply->call == HV_CALL_SHUTDOWN || reply->call == HV_CALL_CLEAR_MARK) {
         if (reply->err.code != ERR_NONE)
-            LOG(WARN, reply->call == HV_CALL_SHUTDOWN ? "shutdown_refused" : "mark_not_cleared", FIELD_TEXT(NODE, reply->host),
-                FIELD_TEXT(GUEST, reply->guest), FIELD_TEXT(ERROR, reply->err.text));
+            LOG(WARN, reply->call == HV_CALL_SHUTDOWN ? "shutdown_refused" : "mark_not_cleared",
+                FIELD_TEXT(NODE, reply->host), FIELD_TEXT(GUEST, reply->guest),
+                FIELD_TEXT(ERROR, reply->err.text));
         hv_reply_fini(reply);
         return; /* the guest's state will show it */
     }

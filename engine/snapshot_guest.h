@@ -46,7 +46,8 @@ struct snapshot_guest {
     const char *settings;           /* JSON object text or NULL: its settings */
     int64_t seen_ms;                /* wall: last observed */
     char job_uid[SNAPSHOT_UID_MAX]; /* its newest job, empty when none */
-    struct hv_mark orphan; /* of a migration that this appliance does not know; without a job: none */
+    struct hv_mark
+        orphan; /* of a migration that this appliance does not know; without a job: none */
     uint64_t resource_version;
 };
 

@@ -69,7 +69,8 @@ bool hv_mark_parse(const char *xml, struct hv_mark *out_mark)
     xmlDocPtr doc = xml_parse(xml, HV_DEFINITION_BYTES_MAX);
     const xmlNode *node = doc != NULL ? find(xmlDocGetRootElement(doc)) : NULL;
     struct hv_mark mark = {.port = 0};
-    bool found = node != NULL && text_in(node, "appliance", mark.appliance, sizeof mark.appliance) &&
+    bool found = node != NULL &&
+                 text_in(node, "appliance", mark.appliance, sizeof mark.appliance) &&
                  text_in(node, "job", mark.job, sizeof mark.job) && mark.appliance[0] != '\0' &&
                  mark.job[0] != '\0';
     if (found) {

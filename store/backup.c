@@ -110,8 +110,8 @@ static bool copy_pages(sqlite3 *from, sqlite3 *to, const char *path, struct err 
         (void)sqlite3_sleep(50);
     }
     int ended = sqlite3_backup_finish(backup);
-    return rc == SQLITE_DONE || db_fail(to, ended != SQLITE_OK ? ended : rc, path, "cannot copy it",
-                                        err);
+    return rc == SQLITE_DONE ||
+           db_fail(to, ended != SQLITE_OK ? ended : rc, path, "cannot copy it", err);
 }
 
 static bool make_empty(const char *path, struct err *err)

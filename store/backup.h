@@ -1,15 +1,15 @@
 /* backup.h - a copy of a whole state directory in one file, and a state directory made of it.
  *
- * backup_make() reads through SQLite's online backup, beside an appliance that runs on the directory
- * or without one; it takes no lock and changes nothing there. Both databases are copied as of one
- * moment: the samples' snapshot is taken first, the objects' right after it, so no sample belongs to
- * a migration that the copy does not know; what may be missing is the last batch, as after a crash.
- * The file appears under its name when it is complete.
+ * backup_make() reads through SQLite's online backup, beside an appliance that runs on the
+ * directory or without one; it takes no lock and changes nothing there. Both databases are copied
+ * as of one moment: the samples' snapshot is taken first, the objects' right after it, so no sample
+ * belongs to a migration that the copy does not know; what may be missing is the last batch, as
+ * after a crash. The file appears under its name when it is complete.
  *
  * What a backup holds is old. backup_restore() marks it so: every unfinished migration is
  * `unconfirmed` (no order is given for it until a host has confirmed it: engine/data/confirm.h),
- * unfinished drains are cancelled and evacuations dropped (nobody knows what became of them; cordons
- * stay), and the appliance gets a new epoch.
+ * unfinished drains are cancelled and evacuations dropped (nobody knows what became of them;
+ * cordons stay), and the appliance gets a new epoch.
  */
 #ifndef STORE_BACKUP_H
 #define STORE_BACKUP_H

@@ -239,8 +239,8 @@ bool read_identity(struct store *s, struct store_identity *out_identity, struct 
     if (db == NULL)
         return false;
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(db, "SELECT id, epoch, restored_ms FROM appliance", -1, &stmt,
-                                NULL);
+    int rc =
+        sqlite3_prepare_v2(db, "SELECT id, epoch, restored_ms FROM appliance", -1, &stmt, NULL);
     rc = rc == SQLITE_OK ? sqlite3_step(stmt) : rc;
     if (rc == SQLITE_ROW) {
         TEXT_SET(out_identity->id, (const char *)sqlite3_column_text(stmt, 0));

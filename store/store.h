@@ -35,9 +35,9 @@ struct store_stats {
     uint64_t samples_retired, jobs_dropped; /* by retention */
 };
 
-/* Who writes to this store: part of every mark in a guest (hypervisor/mark.h). The id is made with the
- * store; the epoch grows with each restore from a backup, so that a process on the lost store is
- * recognised. */
+/* Who writes to this store: part of every mark in a guest (hypervisor/mark.h). The id is made with
+ * the store; the epoch grows with each restore from a backup, so that a process on the lost store
+ * is recognised. */
 enum { STORE_ID_MAX = 33 };
 struct store_identity {
     char id[STORE_ID_MAX];

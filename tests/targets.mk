@@ -52,8 +52,9 @@ tests-build-asan: ## ... build them, run nothing
 .PHONY: run-tests-asan test-rules
 run-tests-asan:
 	+@$(ASAN) run-tests
-test-rules: # alerts and dashboards
+test-rules: # alerts, dashboards and the hook
 	@tests/rules/run
+	@tests/hook/run
 	@tests/rules/dashboards
 	@tests/dashboards/check
 

@@ -1,7 +1,6 @@
 /* advance.c - see advance.h. */
 #include "engine/control/advance.h"
 
-#include "engine/control/orphans.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/data/move.h"
 
@@ -12,7 +11,7 @@ void advance_job(struct fleet *f, struct job *job, struct moment now, struct eff
         before = job->phase;
         if (before == PHASE_TARGET_READY || before == PHASE_RUNNING)
             move_advance(f, job, now, fx);
-        else if (!orphans_hold(f, job, now, fx))
+        else
             schedule_advance(f, job, now, fx);
     }
     fleet_settle_job(f, job);

@@ -32,6 +32,14 @@ struct object *drain_of_node(struct fleet *f, const char *node)
     return NULL;
 }
 
+static bool is_orphan(const struct guest *guest)
+{
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
+        if (domain->mark != NULL && domain->mark->orphan)
+            return true;
+    return false;
+}
+
 enum drain_action drain_action(const struct fleet *f, const struct domain *domain, bool shutdown,
                                enum block *out_block)
 {
@@ -40,6 +48,10 @@ enum drain_action drain_action(const struct fleet *f, const struct domain *domai
     enum ownership_side side = ownership_side(&observation);
     if (side == SIDE_POSTCOPY || side == SIDE_POSTCOPY_FAILED) {
         *out_block = BLOCK_HALF;
+        return DRAIN_ACTION_BLOCK;
+    }
+    if (is_orphan(domain->guest)) { /* another appliance's: neither moved nor shut down */
+        *out_block = BLOCK_ORPHAN;
         return DRAIN_ACTION_BLOCK;
     }
     const struct settings *settings = domain->guest->settings;

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/scheduling/room.h"
-#include "engine/control/scheduling/wait.h"
+#include "engine/control/scheduling/scheduling.h"
 #include "engine/data/move.h"
 #include "engine/model/fleet/ledger.h"
 #include "engine/model/turn/step.h"
@@ -25,7 +24,8 @@ static bool is_between_hosts(const struct domain *domain)
 {
     switch (domain->state) {
     case HV_STATE_RUNNING:
-        return domain->reason == HV_RUNNING_POSTCOPY || domain->reason == HV_RUNNING_POSTCOPY_FAILED;
+        return domain->reason == HV_RUNNING_POSTCOPY ||
+               domain->reason == HV_RUNNING_POSTCOPY_FAILED;
     case HV_STATE_PAUSED:
         return domain->reason == HV_PAUSED_MIGRATION || domain->reason == HV_PAUSED_POSTCOPY ||
                domain->reason == HV_PAUSED_POSTCOPY_FAILED ||
@@ -42,8 +42,8 @@ static enum meaning meaning_of(struct fleet *f, const struct domain *domain)
     const struct job *job = fleet_job(f, mark->job);
     if (job != NULL)
         return phase_is_final(job->phase) ? MARK_OVER : MARK_IN_USE;
-    bool ours = strcmp(mark->appliance, f->identity.id) == 0 &&
-                mark->appliance_epoch <= f->identity.epoch;
+    bool ours =
+        strcmp(mark->appliance, f->identity.id) == 0 && mark->appliance_epoch <= f->identity.epoch;
     bool forgotten = ours && !f->identity.restored && !is_between_hosts(domain);
     return forgotten ? MARK_OVER : MARK_ORPHAN;
 }
@@ -74,8 +74,8 @@ bool orphans_check(struct fleet *f, const struct guest *guest, struct err *err)
 static void clear(struct domain *domain, struct moment now, struct effects *fx)
 {
     struct domain_mark *mark = domain->mark;
-    if (mark->tries >= CLEAR_TRIES_MAX || now.mono_ms < mark->next_ms ||
-        !domain->node->connected || is_between_hosts(domain))
+    if (mark->tries >= CLEAR_TRIES_MAX || now.mono_ms < mark->next_ms || !domain->node->connected ||
+        is_between_hosts(domain))
         return;
     mark->next_ms = now.mono_ms + ((int64_t)CLEAR_AGAIN_MS << mark->tries);
     mark->tries++;
@@ -96,21 +96,21 @@ static void report(struct domain *domain, struct moment now, struct effects *fx)
     if (domain->mark->reported)
         return;
     domain->mark->reported = true;
-    effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
-                 "Orphaned",
-                 "On %s the guest carries the mark of migration %s (from %s to %s) by appliance %s, "
-                 "epoch %" PRId64 ", which is not this one's: it is not touched.",
-                 domain->node->name, mark->job, mark->source, mark->target, mark->appliance,
-                 mark->appliance_epoch);
+    effects_note(
+        fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true, "Orphaned",
+        "On %s the guest carries the mark of migration %s (from %s to %s) by appliance %s, "
+        "epoch %" PRId64 ", which is not this one's: it is not touched.",
+        domain->node->name, mark->job, mark->source, mark->target, mark->appliance,
+        mark->appliance_epoch);
 }
 
 void orphans_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     struct domain *domain;
-    if (f->marked == NULL || now.mono_ms < f->marks_ms)
+    if (f->marks.list == NULL || now.mono_ms < f->marks.next_ms)
         return;
-    f->marks_ms = now.mono_ms + TICK_MS;
-    DL_FOREACH2(f->marked, domain, next_marked)
+    f->marks.next_ms = now.mono_ms + TICK_MS;
+    DL_FOREACH2(f->marks.list, domain, next_marked)
     {
         if (!domain_is_up(domain))
             continue;
@@ -134,10 +134,8 @@ static void take_over(struct fleet *f, struct job *job, const struct hv_mark *ma
                       struct moment now, struct effects *fx)
 {
     static const enum trigger next[PHASE_COUNT] = {
-        [PHASE_PENDING] = TRIGGER_ADMITTED,
-        [PHASE_SCHEDULING] = TRIGGER_PLACED,
-        [PHASE_SCHEDULED] = TRIGGER_HANDED_OFF,
-        [PHASE_PREPARING_TARGET] = TRIGGER_TARGET_CHECKED,
+        [PHASE_PENDING] = TRIGGER_ADMITTED,     [PHASE_SCHEDULING] = TRIGGER_PLACED,
+        [PHASE_SCHEDULED] = TRIGGER_HANDED_OFF, [PHASE_PREPARING_TARGET] = TRIGGER_TARGET_CHECKED,
         [PHASE_TARGET_READY] = TRIGGER_MOVING,
     };
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
@@ -148,7 +146,7 @@ static void take_over(struct fleet *f, struct job *job, const struct hv_mark *ma
     job->times.started_ms = now.wall_ms;
     job->call.begun_ms = now.mono_ms;
     if (guest != NULL)
-        room_configure(f, job, guest);
+        schedule_configure(f, job, guest);
     if (guest != NULL && !job->placement.reserved) {
         struct resources resources = ledger_resources(guest);
         ledger_reserve(f, job, &resources);
@@ -210,23 +208,22 @@ void orphans_definition(struct fleet *f, const struct node *node, const char *gu
     if (domain->mark != NULL && strcmp(domain->mark->is.job, job->uid) == 0)
         confirm(f, job, &domain->mark->is, now, fx);
     else if (!was_handed_off(job) && guest->owner == domain)
-        wait_fail(f, job, TRIGGER_IMPOSSIBLE,
-                  "restored from a backup: it was not begun when the backup was made, and its guest "
-                  "carries no mark of it; ask again if it is still wanted",
-                  now, fx);
+        schedule_fail(
+            f, job,
+            "restored from a backup: it was not begun when the backup was made, and its guest "
+            "carries no mark of it; ask again if it is still wanted",
+            now, fx);
     job->changed = true;
     fleet_settle_job(f, job);
 }
 
-bool orphans_hold(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+void orphans_unmarked(const struct job *job, const char *why, struct moment now, struct effects *fx)
 {
-    if (!job->unconfirmed || was_handed_off(job) || job->abort.asked)
-        return false;
-    step_wait(job, PENDING_UNCONFIRMED, now,
-              "restored from a backup; its guest's definition has not been read yet");
-    wait_for_time(job);
-    (void)wait_until_deadline(f, job, now, fx);
-    return true;
+    if (why[0] != '\0')
+        effects_event(fx, job, now.wall_ms, true, "NotMarked",
+                      "The guest could not be marked (%s): without Ferry's store nobody would know "
+                      "of its migration.",
+                      why);
 }
 
 /* ---- by an operator ---- */
@@ -253,16 +250,18 @@ static bool check_orphan(struct fleet *f, const struct resolve_request *request,
                        request->name);
     const struct job *active = fleet_active_job(f, guest->uuid);
     if (active != NULL)
-        return err_set(err, ERR_REFUSED, "migration %s of the guest is unfinished; it needs no "
-                                         "adoption",
+        return err_set(err, ERR_REFUSED,
+                       "migration %s of the guest is unfinished; it needs no "
+                       "adoption",
                        active->name);
     *out_guest = guest;
     *out_mark = count == 1 ? orphans_mark(f, guest) : NULL;
     return *out_mark != NULL ||
-           err_set(err, ERR_REFUSED,
-                   "guest %s carries no mark of a migration that this appliance does not know: there "
-                   "is nothing to adopt",
-                   guest->name);
+           err_set(
+               err, ERR_REFUSED,
+               "guest %s carries no mark of a migration that this appliance does not know: there "
+               "is nothing to adopt",
+               guest->name);
 }
 
 bool orphans_adopt(struct fleet *f, const struct resolve_request *request, struct moment now,

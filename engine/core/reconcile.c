@@ -321,10 +321,7 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
         return;
     }
     order_answered(job, order, &input->err, now, fx);
-    if (input->unmarked[0] != '\0')
-        effects_event(fx, job, now.wall_ms, true, "NotMarked",
-                      "The guest could not be marked: %s; without the store it cannot be adopted.",
-                      input->unmarked);
+    orphans_unmarked(job, input->unmarked, now, fx);
     answers[order].answered(job, &input->err, now, fx);
     job->version = fleet_touch(f);
     advance_job(f, job, now, fx);
@@ -587,6 +584,8 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     const struct job *job = heap_top(&f->timers);
     if (job != NULL && job->queue.wake_ms < next_ms)
         next_ms = job->queue.wake_ms;
+    if (f->marks.list != NULL && f->marks.next_ms < next_ms)
+        next_ms = f->marks.next_ms;
     const struct guest *guest = heap_top(&f->pending_change);
     if (guest != NULL && guest->change_timer.first < next_ms)
         next_ms = guest->change_timer.first;

@@ -225,6 +225,9 @@ void monitor_continue(struct monitor *m, int64_t elapsed_ms)
     if (bounded_ms(elapsed_ms) > m->now_ms)
         m->now_ms = bounded_ms(elapsed_ms);
     m->progress_ms = m->flow.processed_ms = m->now_ms;
+    if (m->kind ==
+        MONITOR_STALL) /* what stands is not known: an earlier process may have held it */
+        m->downtime_ms = 0;
 }
 
 bool monitor_decision_changed(const struct monitor *m, const struct monitor_decision *decision)

@@ -47,9 +47,8 @@ static void fill_mark(const struct fleet *f, const struct job *job, struct hv_ma
 {
     if (f->identity.id[0] == '\0')
         return;
-    *out_mark = (struct hv_mark){.appliance_epoch = f->identity.epoch,
-                                 .epoch = job->epoch,
-                                 .port = job->stream.port};
+    *out_mark = (struct hv_mark){
+        .appliance_epoch = f->identity.epoch, .epoch = job->epoch, .port = job->stream.port};
     TEXT_SET(out_mark->appliance, f->identity.id);
     TEXT_SET(out_mark->job, job->uid);
     TEXT_SET(out_mark->source, job->source);

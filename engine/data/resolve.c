@@ -368,7 +368,8 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
     if (settled) /* the two observations of one round may straddle the switch-over */
         note_split(f, job, ownership, now);
     userpause_seen(job, now, fx);
-    if (!order_is_out(job, ORDER_MIGRATE) && !job->unconfirmed && recovery_advance(f, job, stable_ms, now, fx)) {
+    if (!order_is_out(job, ORDER_MIGRATE) && !job->unconfirmed &&
+        recovery_advance(f, job, stable_ms, now, fx)) {
         bool given_up =
             job->recovery.state == RECOVERY_BLIND || job->recovery.state == RECOVERY_EXHAUSTED;
         if (given_up && now.mono_ms - job->wait.mono_ms >= SLOT_MS)

@@ -131,10 +131,10 @@ static void add_pending_change(struct json_object *conditions, const struct snap
 static void add_orphan(struct json_object *conditions, const struct hv_mark *mark)
 {
     char text[512];
-    (void)snprintf(text, sizeof text,
-                   "marked by appliance %s, epoch %lld, for migration %s from %s to %s; not touched",
-                   mark->appliance, (long long)mark->appliance_epoch, mark->job, mark->source,
-                   mark->target);
+    (void)snprintf(
+        text, sizeof text,
+        "marked by appliance %s, epoch %lld, for migration %s from %s to %s; not touched",
+        mark->appliance, (long long)mark->appliance_epoch, mark->job, mark->source, mark->target);
     api_add_condition(conditions, "ferry.internal/Orphaned", "True", 0, "UnknownMigration", text);
 }
 

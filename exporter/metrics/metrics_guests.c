@@ -171,7 +171,7 @@ static void render_orphans(const struct snapshot *snapshot, struct promx_page *p
         if (mark->job[0] == '\0' || ++n > METRICS_STUCK_MAX)
             continue;
         const struct metric_pair pairs[] = {
-            {"namespace", guest->ns},      {"name", guest->name},   {"node", guest->node},
+            {"namespace", guest->ns},       {"name", guest->name},    {"node", guest->node},
             {"appliance", mark->appliance}, {"migration", mark->job}, {"source", mark->source},
             {"target", mark->target}};
         labels.length = 0;
@@ -180,7 +180,6 @@ static void render_orphans(const struct snapshot *snapshot, struct promx_page *p
             metric_add_sample(page, METRIC_ORPHANED_GUEST, labels.data, 1);
     }
     buf_fini(&labels);
-    metric_add_header(page, METRIC_ORPHANED_GUESTS);
     metric_add_alone(page, METRIC_ORPHANED_GUESTS, (double)n);
 }
 

@@ -43,8 +43,8 @@ static void add_changes(struct migrate_params *params, virDomainPtr domain,
                        flags | VIR_DOMAIN_XML_INACTIVE, how, err);
 }
 
-/* Bounded by libvirt: it waits at most 30 s for another change of the same guest. Not for a post-copy
- * resume: the guest is marked, and libvirt allows no change during a migration. */
+/* Bounded by libvirt: it waits at most 30 s for another change of the same guest. Not for a
+ * post-copy resume: the guest is marked, and libvirt allows no change during a migration. */
 static void mark_guest(virDomainPtr domain, const struct hv_migrate *how, char *out_unmarked)
 {
     char text[HV_MARK_TEXT_MAX];

@@ -224,7 +224,7 @@ static bool run_on_guest(virDomainPtr domain, const struct job *job, struct hv_r
         return libvirt_block_info(domain, job->request.with.disk, &reply->with.block);
     case HV_CALL_MEASURE_DIRTY:
         return libvirt_dirty_measure(domain, job, &reply->with.dirty_bps, &reply->err);
-    case HV_CALL_MIGRATE: 
+    case HV_CALL_MIGRATE:
         return libvirt_act_migrate(domain, job, reply->with.unmarked, &reply->err);
     case HV_CALL_YANK: return libvirt_rescue_yank(domain, &reply->err);
     case HV_CALL_DROP_COPY: return libvirt_rescue_drop_copy(domain, &reply->err);

@@ -223,8 +223,8 @@ static const struct {
 
 static struct job *lock_blocks(const struct copy *copy, enum hv_call what)
 {
-    bool modifies = what == HV_CALL_SHUTDOWN || what == HV_CALL_SET_AUTOSTART ||
-                    what == HV_CALL_CLEAR_MARK;
+    bool modifies =
+        what == HV_CALL_SHUTDOWN || what == HV_CALL_SET_AUTOSTART || what == HV_CALL_CLEAR_MARK;
     if (modifies && copy->out != NULL)
         return copy->out; /* not even while pages are copied */
     if (orders[what].changes_run_state)

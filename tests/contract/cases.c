@@ -563,6 +563,7 @@ const struct contract_case contract_cases[] = {
     {"both hosts offer the guest's machine", contract_both_hosts_offer_the_guests_machine},
     {"only a persistent guest has a persistent definition",
      contract_only_a_persistent_guest_is_stored},
+    {"a mark travels with the guest", contract_a_mark_travels_with_the_guest},
     {"autostart is set and does not move along", contract_autostart_is_set_and_does_not_move_along},
     {"a guest has its settings", contract_a_guest_says_what_it_asks_for},
     {"an edited guest sends an event", contract_an_edited_guest_is_told},

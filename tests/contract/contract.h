@@ -96,6 +96,7 @@ bool contract_offers_are_plausible_and_stay(struct contract_world *w);
 bool contract_both_hosts_offer_the_guests_machine(struct contract_world *w);
 bool contract_only_a_persistent_guest_is_stored(struct contract_world *w);
 bool contract_autostart_is_set_and_does_not_move_along(struct contract_world *w);
+bool contract_a_mark_travels_with_the_guest(struct contract_world *w);
 bool contract_a_guest_says_what_it_asks_for(struct contract_world *w);
 bool contract_an_edited_guest_is_told(struct contract_world *w);
 bool contract_snapshots_are_told_and_stop_a_migration(struct contract_world *w);

@@ -221,6 +221,56 @@ bool contract_autostart_is_set_and_does_not_move_along(struct contract_world *w)
            starts_with(w, home, w->persistent, false);
 }
 
+static bool marked(struct contract_world *w, const char *host, const char *job, bool labelled)
+{
+    const struct hv_reply *reply = contract_call(w, HV_CALL_GUEST_XML, host, w->guest);
+    struct hv_mark mark;
+    if (!expect(w, reply, ERR_NONE, 0))
+        return false;
+    (void)hv_mark_parse(reply->with.text, &mark);
+    return contract_check(w, strcmp(mark.job, job) == 0, "mark on %s: '%s', want '%s'", host,
+                          mark.job, job) &&
+           contract_check(w, (strstr(reply->with.text, "urn:ferry:domain:1") != NULL) == labelled,
+                          "the guest's own metadata changed on %s", host);
+}
+
+/* Written by the migrate call, sent along, removed where the guest is then; nothing else is
+ * touched. */
+bool contract_a_mark_travels_with_the_guest(struct contract_world *w)
+{
+    const char *source, *target;
+    struct err err = {0};
+    struct hv_request move = {
+        .call = HV_CALL_MIGRATE,
+        .with.migrate.flags = HV_MIGRATE_UNSAFE,
+        .with.migrate.mark = {
+            .appliance = "0123456789abcdef", .appliance_epoch = 7, .job = "a-job", .epoch = 1}};
+    if (!contract_locate(w, w->guest, &source, &target))
+        return false;
+    const struct hv_reply *before = contract_call(w, HV_CALL_GUEST_XML, source, w->guest);
+    if (!expect(w, before, ERR_NONE, 0))
+        return false;
+    bool labelled = strstr(before->with.text, "urn:ferry:domain:1") != NULL;
+    if (!marked(w, source, "", labelled))
+        return false;
+    TEXT_SET(move.host, source);
+    TEXT_SET(move.guest, w->guest);
+    TEXT_SET(move.with.migrate.target, target);
+    uint64_t id = contract_submit(w, &move, &err);
+    if (!contract_check(w, id != 0, "%s", err.text))
+        return false;
+    const struct hv_reply *reply = contract_answer(w, id);
+    return expect(w, reply, ERR_NONE, 0) &&
+           contract_check(w, reply->with.unmarked[0] == '\0', "%s", reply->with.unmarked) &&
+           contract_wait_state(w, target, w->guest, "running") &&
+           marked(w, target, "a-job", labelled) &&
+           expect(w, contract_call(w, HV_CALL_CLEAR_MARK, target, w->guest), ERR_NONE, 0) &&
+           marked(w, target, "", labelled) &&
+           expect(w, contract_call(w, HV_CALL_CLEAR_MARK, target, w->guest), ERR_NONE, 0) &&
+           expect(w, contract_call(w, HV_CALL_CLEAR_MARK, target, stranger), ERR_NOT_FOUND,
+                  NO_DOMAIN);
+}
+
 /* Whether it obeys is the guest's business. */
 bool contract_a_guest_can_be_asked_to_go(struct contract_world *w)
 {

@@ -362,6 +362,7 @@ void report_effect(struct world *w, const struct effect *effect)
         buf_addf(&w->out, "abort %s%s\n", guest,
                  effect->of.act.postcopy ? " (post-copy stream)" : "");
         break;
+    case EFFECT_DO_CLEAR_MARK: buf_addf(&w->out, "clear-mark %s\n", guest); break;
     case EFFECT_DO_SHUTDOWN: buf_addf(&w->out, "shutdown %s\n", guest); break;
     case EFFECT_DO_STOP_BACKUP: buf_addf(&w->out, "abort %s (its backup)\n", guest); break;
     default: buf_addf(&w->out, "sample %s\n", guest); break;

@@ -115,7 +115,8 @@ bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, 
     struct err orphan = {0};
     if (!orphans_check(f, guest, &orphan)) { /* marked since the job was accepted */
         step_wait(job, PENDING_GUEST_BUSY, now, "%.400s", orphan.text);
-        if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + retry_ms(job))
+        if (wait_until_deadline(f, job, now, fx) &&
+            job->queue.wake_ms > now.mono_ms + retry_ms(job))
             job->queue.wake_ms = now.mono_ms + retry_ms(job);
         return false;
     }

@@ -3,6 +3,7 @@
 
 #include "engine/control/scheduling/guest_free.h"
 #include "engine/control/scheduling/prepare.h"
+#include "engine/control/scheduling/room.h"
 #include "engine/control/scheduling/turn.h"
 #include "engine/control/scheduling/wait.h"
 #include "engine/control/scheduling/wake.h"
@@ -60,6 +61,8 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
 {
     if (job->abort.asked)
         wait_cancel(f, job, now, fx);
+    else if (wait_unconfirmed(f, job, now, fx))
+        return;
     else if (job->phase == PHASE_PENDING)
         advance_pending(f, job, now, fx);
     else
@@ -81,4 +84,15 @@ void schedule_volumes_answered(struct job *job, const struct volume_facts *facts
                                const struct err *err, struct moment now, struct effects *fx)
 {
     prepare_volumes_answered(job, facts, err, now, fx);
+}
+
+void schedule_configure(struct fleet *f, struct job *job, const struct guest *guest)
+{
+    room_configure(f, job, guest);
+}
+
+void schedule_fail(struct fleet *f, struct job *job, const char *text, struct moment now,
+                   struct effects *fx)
+{
+    wait_fail(f, job, TRIGGER_IMPOSSIBLE, text, now, fx);
 }

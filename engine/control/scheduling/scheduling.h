@@ -26,6 +26,12 @@ void schedule_advance(struct fleet *f, struct job *job, struct moment now, struc
  * job at most once per call. */
 void schedule_run(struct fleet *f, struct moment now, struct effects *fx);
 
+/* The policy and the settings that apply to the job now. */
+void schedule_configure(struct fleet *f, struct job *job, const struct guest *guest);
+/* Ends a job that was not handed off and can never be. */
+void schedule_fail(struct fleet *f, struct job *job, const char *text, struct moment now,
+                   struct effects *fx);
+
 /* The order to end a backup was answered. */
 void schedule_backup_answered(struct job *job, const struct err *err, struct moment now,
                               struct effects *fx);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/control/orphans.h"
 #include "engine/control/scheduling/guest_free.h"
 #include "engine/control/scheduling/prepare.h"
 #include "engine/control/scheduling/room.h"
@@ -168,7 +167,7 @@ static bool guest_is_there(struct fleet *f, struct job *job, const struct guest 
 static void try_start(struct fleet *f, struct job *job, const struct guest *guest,
                       struct moment now, struct effects *fx)
 {
-    if (orphans_hold(f, job, now, fx) || !guest_is_there(f, job, guest, now, fx) ||
+    if (wait_unconfirmed(f, job, now, fx) || !guest_is_there(f, job, guest, now, fx) ||
         backs_off(f, job, now, fx))
         return;
     room_configure(f, job, guest);

@@ -132,3 +132,14 @@ bool wait_until_deadline(struct fleet *f, struct job *job, struct moment now, st
     }
     return true;
 }
+
+bool wait_unconfirmed(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (!job->unconfirmed || job->abort.asked)
+        return false;
+    step_wait(job, PENDING_UNCONFIRMED, now,
+              "restored from a backup; its guest's definition has not been read yet");
+    wait_for_time(job);
+    (void)wait_until_deadline(f, job, now, fx);
+    return true;
+}

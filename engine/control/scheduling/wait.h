@@ -20,6 +20,10 @@ bool wait_until_deadline(struct fleet *f, struct job *job, struct moment now, st
 /* Limit of the present wait; 0: the wait has its own end. */
 int64_t wait_limit_ms(const struct fleet *f, const struct job *job);
 
+/* A job from a backup waits until its guest's definition confirms or ends it (orphans.h). True: it
+ * waits. */
+bool wait_unconfirmed(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+
 /* Fails the job: no host was changed, the guest is where it was last seen. */
 void wait_fail(struct fleet *f, struct job *job, enum trigger why, const char *text,
                struct moment now, struct effects *fx);

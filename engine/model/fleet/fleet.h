@@ -29,7 +29,7 @@ struct fleet_config {
     unsigned vcpus_per_cpu;                  /* 0: 10 */
 };
 
-struct fleet_identity { /* of this appliance: store/store.h */
+struct fleet_identity {      /* of this appliance: store/store.h */
     char id[HV_MARK_ID_MAX]; /* empty: guests are not marked */
     int64_t epoch;
     bool restored;
@@ -75,10 +75,12 @@ struct fleet {
     struct heap timers;         /* unfinished jobs by their next wake-up */
     struct heap finished;       /* finished jobs in view, oldest first */
     struct fleet_identity identity;
-    struct domain *marked;      /* domains with a mark */
-    int64_t marks_ms;           /* monotonic: when they are looked at next */
-    struct job *changed;        /* must be stored */
-    struct job *broken;         /* frozen by an internal error; the shell rolls them back */
+    struct {
+        struct domain *list; /* domains with a mark */
+        int64_t next_ms;     /* monotonic: when they are checked next */
+    } marks;
+    struct job *changed; /* must be stored */
+    struct job *broken;  /* frozen by an internal error; the shell rolls them back */
     struct object *changed_objects;
     uint64_t objects_version; /* of the newest change to any object */
     int64_t next_order;

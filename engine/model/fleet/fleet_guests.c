@@ -126,7 +126,7 @@ static void set_mark(struct fleet *f, struct domain *domain, const struct hv_mar
     if (domain->mark != NULL && marked && memcmp(&domain->mark->is, mark, sizeof *mark) == 0)
         return;
     if (domain->mark != NULL) {
-        DL_DELETE2(f->marked, domain, prev_marked, next_marked);
+        DL_DELETE2(f->marks.list, domain, prev_marked, next_marked);
         free(domain->mark);
         domain->mark = NULL;
         domain->guest->version = f->guests_version = fleet_touch(f);
@@ -137,7 +137,7 @@ static void set_mark(struct fleet *f, struct domain *domain, const struct hv_mar
     kept->is = *mark;
     kept->seen_wall_ms = wall_ms;
     domain->mark = kept;
-    DL_APPEND2(f->marked, domain, prev_marked, next_marked);
+    DL_APPEND2(f->marks.list, domain, prev_marked, next_marked);
 }
 
 /* Removes the domain, and the guest with its last domain unless a job refers to it. */

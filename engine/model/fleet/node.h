@@ -101,8 +101,8 @@ struct domain {
     struct migratable migratable;           /* by its definition here */
     struct host_requirements *requirements; /* shared; NULL: not known */
     struct pending_change pending_change;
-    unsigned block_jobs, utility_disks; /* in its definition */
-    struct domain_mark *mark;           /* owned; NULL: none */
+    unsigned block_jobs, utility_disks;       /* in its definition */
+    struct domain_mark *mark;                 /* owned; NULL: none */
     struct domain *prev_marked, *next_marked; /* in the fleet's list of marked ones */
 };
 

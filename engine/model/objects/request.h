@@ -59,13 +59,13 @@ enum override_kind {
     RESOLVE_ON_SOURCE,
     RESOLVE_ON_TARGET,
     RESOLVE_GONE,
-    RESOLVE_ADOPT, /* name is a guest's: make a job of its mark (engine/control/orphans.h) */
+    RESOLVE_ADOPT,       /* name is a guest's: make a job of its mark (engine/control/orphans.h) */
     RESOLVE_ACKNOWLEDGE, /* acknowledge its incident: no further alert */
 };
 struct resolve_request {
     char ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
     enum override_kind kind;
-    char why[256]; /* the operator's text; kept with the job */
+    char why[256];                                 /* the operator's text; kept with the job */
     char source[HV_HOST_MAX], target[HV_HOST_MAX]; /* ADOPT */
 };
 enum question_kind {

@@ -14,7 +14,7 @@ struct input {
     uint64_t id; /* OBSERVED, ASK_JOB, CALL: number of the query or order */
     struct err err;
     char unmarked[HV_TEXT_MAX]; /* CALL of a migrate order: why the guest could not be marked */
-    void *slot; /* requests: used by the shell only */
+    void *slot;                 /* requests: used by the shell only */
     union {
         bool connected;                       /* HOST */
         struct hv_facts facts;                /* FACTS */

@@ -1,0 +1,335 @@
+/* test_orphans.c - guests that carry the mark of a migration: found, left alone, adopted, cleared;
+ * and jobs from a backup, which only a mark confirms. */
+#include "tests/test.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/control/orphans.h"
+#include "engine/data/order.h"
+#include "tests/core_move.h"
+#include "tests/core_restart.h"
+
+#define OURS "0123456789abcdef"
+#define THEIRS "fedcba9876543210"
+#define LOST_JOB "aaaaaaaa-1111-4111-8111-111111111111"
+
+static void identify(struct core_world *w, bool restored)
+{
+    TEXT_SET(w->fleet->identity.id, OURS);
+    w->fleet->identity.epoch = 5;
+    w->fleet->identity.restored = restored;
+}
+
+/* What the definition of g1 on that host says. An empty job: no mark. */
+static void mark(struct core_world *w, const char *host, const char *appliance, int64_t life,
+                 const char *job)
+{
+    struct guest_facts facts = core_guest(w, "g1")->facts;
+    facts.mark = (struct hv_mark){.appliance_epoch = life, .epoch = 2, .port = 49170};
+    TEXT_SET(facts.mark.appliance, appliance);
+    TEXT_SET(facts.mark.job, job);
+    TEXT_SET(facts.mark.source, "h1");
+    TEXT_SET(facts.mark.target, "h2");
+    struct input input = {.kind = INPUT_DEFINITION, .of.definition = &facts};
+    TEXT_SET(input.host, host);
+    TEXT_SET(input.guest, CORE_GUEST);
+    core_feed(w, &input);
+    core_advance(w, 1000);
+}
+
+static unsigned clears(const struct core_world *w, const char *host)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < w->fx.n; i++)
+        n += w->fx.list[i].kind == EFFECT_DO_CLEAR_MARK &&
+             strcmp(w->fx.list[i].of.act.node, host) == 0;
+    return n;
+}
+
+static bool is_orphan(struct core_world *w)
+{
+    return orphans_mark(w->fleet, fleet_guest(w->fleet, CORE_GUEST)) != NULL;
+}
+
+static bool adopt(struct core_world *w, const char *from, const char *to)
+{
+    struct input input = {.kind = INPUT_RESOLVE, .of.resolve.kind = RESOLVE_ADOPT};
+    struct migration_ref ref = {{0}, {0}, {0}};
+    TEXT_SET(input.of.resolve.ns, "default");
+    TEXT_SET(input.of.resolve.name, "g1");
+    TEXT_SET(input.of.resolve.source, from);
+    TEXT_SET(input.of.resolve.target, to);
+    TEXT_SET(input.of.resolve.requester, "operator");
+    w->err = (struct err){0};
+    bool done = reconcile(w->fleet, &input, w->now, &w->fx, &ref, &w->err);
+    if (done)
+        TEXT_SET(w->job, ref.uid);
+    core_settle(w);
+    return done;
+}
+
+static void the_call_carries_the_mark_and_the_end_clears_it(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    identify(w, false);
+    core_create(w);
+    core_sample(w);
+    assert_string_equal(w->last.mark.appliance, OURS);
+    assert_int_equal(w->last.mark.appliance_epoch, 5);
+    assert_string_equal(w->last.mark.job, core_job(w)->uid);
+    assert_int_equal(w->last.mark.epoch, core_job(w)->epoch);
+    assert_string_equal(w->last.mark.target, "h2");
+    mark(w, "h1", OURS, 5, core_job(w)->uid);
+    assert_false(is_orphan(w));
+    assert_int_equal(clears(w, "h1"), 0); /* libvirt would refuse it, and it is needed */
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_advance(w, 2000);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    assert_int_equal(clears(w, "h1"), 1);
+    core_advance(w, 600000);
+    assert_true(clears(w, "h1") <= 6); /* it does not help: bounded, and told */
+    assert_int_equal(core_count_events(w, "MarkNotCleared", NULL), 1);
+    core_clean(w);
+    core_free(w);
+}
+
+static void a_mark_that_goes_is_not_cleared_again(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    identify(w, false);
+    mark(w, "h1", OURS, 4, LOST_JOB); /* of an earlier life, forgotten long ago */
+    assert_false(is_orphan(w));
+    assert_int_equal(clears(w, "h1"), 1);
+    mark(w, "h1", "", 0, "");
+    core_advance(w, 60000);
+    assert_int_equal(clears(w, "h1"), 1);
+    core_free(w);
+}
+
+/* Another appliance's, a newer life of this one, or one that a restored store does not know. */
+static const struct {
+    const char *appliance;
+    int64_t life;
+    bool restored;
+} strangers[] = {{THEIRS, 1, false}, {OURS, 6, false}, {OURS, 5, true}};
+
+static void an_orphan_is_reported_and_not_touched(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(strangers); i++) {
+        struct core_world *w = core_new();
+        identify(w, strangers[i].restored);
+        mark(w, "h1", strangers[i].appliance, strangers[i].life, LOST_JOB);
+        assert_true(is_orphan(w));
+        core_advance(w, 60000);
+        assert_int_equal(core_count_events(w, "Orphaned", NULL), 1);
+        assert_int_equal(clears(w, "h1"), 0);
+        assert_null(core_ask(w, "g1", &(struct core_request){.target = "h2"}));
+        assert_int_equal(w->err.code, ERR_REFUSED);
+        assert_non_null(strstr(w->err.text, "carries the mark"));
+        assert_int_equal(w->migrates, 0);
+        mark(w, "h1", "", 0, ""); /* its owner has ended */
+        assert_false(is_orphan(w));
+        assert_non_null(core_ask(w, "g1", &(struct core_request){.target = "h2"}));
+        core_free(w);
+    }
+}
+
+static void a_drain_neither_moves_nor_shuts_down_an_orphan(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    identify(w, false);
+    mark(w, "h1", THEIRS, 1, LOST_JOB);
+    assert_true(core_put(w, OBJECT_DRAIN, "d", "{\"nodeName\":\"h1\",\"shutdown\":true}"));
+    core_advance(w, 60000);
+    assert_int_equal(w->migrates + w->shutdowns, 0);
+    assert_null(fleet_active_job(w->fleet, CORE_GUEST));
+    core_free(w);
+}
+
+static void an_adopted_orphan_is_followed_to_its_end(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    identify(w, false);
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    mark(w, "h1", THEIRS, 1, LOST_JOB);
+    assert_true(adopt(w, "h1", "h2"));
+    const struct job *job = core_job(w);
+    assert_string_equal(job->uid, LOST_JOB);
+    assert_int_equal(job->stream.port, 49170);
+    assert_int_equal(job->epoch, 2);
+    assert_true(job->adopted);
+    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    assert_false(is_orphan(w));
+    assert_int_equal(w->migrates, 0);
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    w->job_type = HV_JOB_NONE;
+    core_advance(w, 5000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    assert_int_equal(w->migrates, 0);
+    core_clean(w);
+    core_free(w);
+}
+
+static void only_an_orphan_between_two_known_nodes_is_adopted(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    identify(w, false);
+    assert_false(adopt(w, "h1", "h2"));
+    assert_non_null(strstr(w->err.text, "nothing to adopt"));
+    mark(w, "h1", THEIRS, 1, LOST_JOB);
+    assert_false(adopt(w, "h1", "h1"));
+    assert_false(adopt(w, "h1", "h9"));
+    assert_int_equal(w->err.code, ERR_UNPROCESSABLE);
+    assert_true(adopt(w, "h1", "h2"));
+    assert_false(adopt(w, "h1", "h2")); /* it has a job now */
+    core_free(w);
+}
+
+/* ---- after a restore ---- */
+
+static unsigned orders_given(const struct core_world *w)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < w->fx.n; i++)
+        n += w->fx.list[i].kind == EFFECT_INTENT &&
+             strcmp(w->fx.list[i].of.intent.status, "open") == 0;
+    return n;
+}
+
+/* The hosts have told who is there; no definition was read yet. */
+static void restart(struct core_world *w)
+{
+    core_restart_blind(w, 60000);
+    identify(w, true);
+    core_connect(w, "h1", true);
+    core_connect(w, "h2", true);
+    core_list(w, "h1");
+    core_list(w, "h2");
+    core_settle(w);
+}
+
+static void a_running_job_gets_no_order_before_its_mark_is_seen(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    identify(w, true);
+    core_job(w)->unconfirmed = core_job(w)->changed = true;
+    core_settle(w);
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    restart(w);
+    unsigned before = orders_given(w);
+    core_advance(w, 120000);
+    assert_int_equal(orders_given(w), before);
+    assert_true(core_job(w)->unconfirmed);
+    mark(w, "h1", OURS, 4, "another-job");
+    assert_true(core_job(w)->unconfirmed);
+    mark(w, "h1", OURS, 4, core_job(w)->uid);
+    assert_false(core_job(w)->unconfirmed);
+    assert_int_equal(core_count_events(w, "Confirmed", NULL), 1);
+    core_free(w);
+}
+
+static void a_job_that_ended_meanwhile_is_resolved_without_an_order(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    identify(w, true);
+    core_job(w)->unconfirmed = core_job(w)->changed = true;
+    core_settle(w);
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    restart(w);
+    unsigned before = orders_given(w);
+    core_advance(w, 5000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    assert_int_equal(orders_given(w), before);
+    core_free(w);
+}
+
+/* Waiting when the backup was made. */
+static struct core_world *waiting(void)
+{
+    struct core_world *w = core_new();
+    core_node(w, "h2")->cordoned = true;
+    core_create(w);
+    core_phase(w, "g1", PHASE_PENDING);
+    core_job(w)->unconfirmed = core_job(w)->changed = true;
+    core_settle(w);
+    restart(w);
+    return w;
+}
+
+static void a_waiting_job_without_a_mark_is_not_begun(void **state)
+{
+    (void)state;
+    struct core_world *w = waiting();
+    core_advance(w, 5000);
+    assert_int_equal(core_job(w)->wait.pending, PENDING_UNCONFIRMED);
+    assert_int_equal(w->migrates, 0);
+    mark(w, "h1", "", 0, "");
+    assert_int_equal(core_job(w)->phase, PHASE_FAILED);
+    assert_non_null(strstr(core_job(w)->result.failure_reason, "backup"));
+    core_advance(w, 60000);
+    assert_int_equal(w->migrates, 0);
+    core_free(w);
+}
+
+static void a_waiting_job_whose_guest_is_never_seen_fails_at_its_deadline(void **state)
+{
+    (void)state;
+    struct core_world *w = waiting();
+    core_advance(w, 901000);
+    assert_int_equal(core_job(w)->phase, PHASE_FAILED);
+    assert_int_equal(w->migrates, 0);
+    core_free(w);
+}
+
+static void a_waiting_job_that_was_begun_after_the_backup_is_adopted(void **state)
+{
+    (void)state;
+    struct core_world *w = waiting();
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    mark(w, "h1", OURS, 4, core_job(w)->uid);
+    core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
+    assert_true(core_job(w)->adopted);
+    assert_int_equal(w->migrates, 0);
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    w->job_type = HV_JOB_NONE;
+    core_advance(w, 5000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    core_clean(w);
+    core_free(w);
+}
+
+TEST_FILE(test_orphans)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_call_carries_the_mark_and_the_end_clears_it),
+        cmocka_unit_test(a_mark_that_goes_is_not_cleared_again),
+        cmocka_unit_test(an_orphan_is_reported_and_not_touched),
+        cmocka_unit_test(a_drain_neither_moves_nor_shuts_down_an_orphan),
+        cmocka_unit_test(an_adopted_orphan_is_followed_to_its_end),
+        cmocka_unit_test(only_an_orphan_between_two_known_nodes_is_adopted),
+        cmocka_unit_test(a_running_job_gets_no_order_before_its_mark_is_seen),
+        cmocka_unit_test(a_job_that_ended_meanwhile_is_resolved_without_an_order),
+        cmocka_unit_test(a_waiting_job_without_a_mark_is_not_begun),
+        cmocka_unit_test(a_waiting_job_whose_guest_is_never_seen_fails_at_its_deadline),
+        cmocka_unit_test(a_waiting_job_that_was_begun_after_the_backup_is_adopted),
+    };
+    return cmocka_run_group_tests_name("orphans", tests, NULL, NULL);
+}
