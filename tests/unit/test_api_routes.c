@@ -198,6 +198,8 @@ static struct answer call_route(const struct rig *rig, const struct http_route *
         return patch(rig, path, "merge-patch+json", "{}");
     if (strstr(route->pattern, "/recover") != NULL || strstr(route->pattern, "/ack") != NULL)
         return post(rig, path, "{}");
+    if (strstr(route->pattern, "/adopt") != NULL)
+        return post(rig, path, "{\"from\":\"a\",\"to\":\"b\"}");
     if (strstr(route->pattern, "/resolve") != NULL)
         return post(rig, path, "{\"guestAt\":\"source\",\"because\":\"seen\"}");
     if (strcmp(route->method, "POST") == 0)
@@ -227,6 +229,7 @@ static void every_route_answers(void **state)
         int want = strstr(routes[i].pattern, "{name}/recover") != NULL      ? 202
                    : strstr(routes[i].pattern, "{name}/ack") != NULL        ? 200
                    : strstr(routes[i].pattern, "{name}/resolve") != NULL    ? 200
+                   : strstr(routes[i].pattern, "{name}/adopt") != NULL      ? 202
                    : strcmp(routes[i].pattern, "/query") == 0               ? 400 /* no question */
                    : strstr(routes[i].pattern, "/postmortem") != NULL       ? 404
                    : strcmp(routes[i].pattern, "/runbooks/{name}") == 0     ? 404 /* no such */

@@ -241,7 +241,7 @@ static void every_row_is_told_or_has_an_end_of_its_own(void **state)
         bool own_end = row == PENDING_BACKOFF || row == PENDING_UNPROVEN ||
                        row == PENDING_STALLED || row == PENDING_RECOVERY ||
                        row == PENDING_INTERNAL_ERROR;
-        assert_true(told || own_end || row == PENDING_STORAGE);
+        assert_true(told || own_end || row == PENDING_STORAGE || row == PENDING_UNCONFIRMED);
         assert_true(own_end == (pending_limit_ms(row) == 0));
     }
 }
