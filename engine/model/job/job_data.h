@@ -153,7 +153,7 @@ struct job_userpause { /* engine/data/userpause.h */
     int64_t
         suspect_ms; /* monotonic: the source stopped with far too much remaining; 0: it did not */
     int64_t iteration_ms; /* monotonic: the newest iteration began */
-    int64_t ours_ms; /* monotonic: until then a pause was Ferry's own; 0: none was */
+    int64_t ours_ms;      /* monotonic: until then a pause was Ferry's own; 0: none was */
     unsigned tries;
     int64_t ran_since_ms; /* monotonic: runs on the target since; 0: it does not */
 };
