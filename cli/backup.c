@@ -102,7 +102,7 @@ int verb_restore(int argc, char **argv)
     (void)printf("%s: restored, %s old: %" PRId64 " migrations, %" PRId64
                  " unfinished and to be confirmed by the hosts; drains and evacuations are "
                  "cancelled\nstart `ferry serve`, then look at `ferry get migrations -A` and "
-                 "`ferry get orphans`\n",
+                 "at the condition Orphaned in `ferry describe guest NAME`\n",
                  dir, age, report.migrations, report.unfinished);
     return EXIT_DONE;
 }

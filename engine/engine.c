@@ -134,9 +134,9 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     if (!e->parts.store->ops->identity(e->parts.store, &identity, err) ||
         !persist_load(e->parts.store, e->fleet, err))
         return false;
-    TEXT_SET(e->fleet->identity.id, identity.id);
-    e->fleet->identity.epoch = identity.epoch;
-    e->fleet->identity.restored = identity.restored_ms > 0;
+    TEXT_SET(e->fleet->marks.identity.id, identity.id);
+    e->fleet->marks.identity.epoch = identity.epoch;
+    e->fleet->marks.identity.restored = identity.restored_ms > 0;
     expect_restore(e->fleet);
     return true;
 }

@@ -42,9 +42,9 @@ static enum meaning meaning_of(struct fleet *f, const struct domain *domain)
     const struct job *job = fleet_job(f, mark->job);
     if (job != NULL)
         return phase_is_final(job->phase) ? MARK_OVER : MARK_IN_USE;
-    bool ours =
-        strcmp(mark->appliance, f->identity.id) == 0 && mark->appliance_epoch <= f->identity.epoch;
-    bool forgotten = ours && !f->identity.restored && !is_between_hosts(domain);
+    bool ours = strcmp(mark->appliance, f->marks.identity.id) == 0 &&
+                mark->appliance_epoch <= f->marks.identity.epoch;
+    bool forgotten = ours && !f->marks.identity.restored && !is_between_hosts(domain);
     return forgotten ? MARK_OVER : MARK_ORPHAN;
 }
 

@@ -46,11 +46,11 @@ static unsigned choose_port(struct fleet *f, const struct job *job)
 /* What an appliance without this store needs to know (engine/control/orphans.h). */
 static void fill_mark(const struct fleet *f, const struct job *job, struct hv_mark *out_mark)
 {
-    if (f->identity.id[0] == '\0')
+    if (f->marks.identity.id[0] == '\0')
         return;
     *out_mark = (struct hv_mark){
-        .appliance_epoch = f->identity.epoch, .epoch = job->epoch, .port = job->stream.port};
-    TEXT_SET(out_mark->appliance, f->identity.id);
+        .appliance_epoch = f->marks.identity.epoch, .epoch = job->epoch, .port = job->stream.port};
+    TEXT_SET(out_mark->appliance, f->marks.identity.id);
     TEXT_SET(out_mark->job, job->uid);
     TEXT_SET(out_mark->source, job->source);
     TEXT_SET(out_mark->target, job->target);

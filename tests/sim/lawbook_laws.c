@@ -11,9 +11,11 @@ enum { LATE_MS = 5000, STUCK_MS = 25000 };
 
 /* ---- limits ---- */
 
-/* One whose outcome nobody can prove gives its place in the fleet up before long, for good. */
-static bool counts_in_fleet(struct lawbook *book, const struct snapshot_job *job,
-                            const struct snapshot *now)
+/* One whose outcome nobody can prove gives its slots up before long, of the fleet and of both
+ * nodes. If it goes on later it takes them again, above the limits if need be: from then on it does
+ * not count here. */
+static bool holds_slots(struct lawbook *book, const struct snapshot_job *job,
+                        const struct snapshot *now)
 {
     if (!phase_is_busy(job->phase))
         return false;
@@ -49,7 +51,7 @@ static struct traffic traffic_of(struct lawbook *book, const struct snapshot *no
     struct traffic sum = {0};
     for (size_t i = 0; i < now->n_jobs; i++) {
         const struct snapshot_job *job = now->jobs[i];
-        if (!phase_is_busy(job->phase))
+        if (!holds_slots(book, job, now))
             continue;
         uint64_t bps = ordered_bps(guest_of(book, job->guest_uuid), job);
         if (strcmp(job->source, node) == 0) {
@@ -79,7 +81,7 @@ void law_limits(struct lawbook *book, const struct snapshot *now)
 {
     unsigned busy = 0;
     for (size_t i = 0; i < now->n_jobs; i++)
-        busy += counts_in_fleet(book, now->jobs[i], now);
+        busy += holds_slots(book, now->jobs[i], now);
     limit(book, "fleet", "", busy, book->rules.fleet);
     for (size_t i = 0; i < now->n_nodes; i++) {
         const char *node = now->nodes[i].name;

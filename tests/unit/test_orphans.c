@@ -16,9 +16,9 @@
 
 static void identify(struct core_world *w, bool restored)
 {
-    TEXT_SET(w->fleet->identity.id, OURS);
-    w->fleet->identity.epoch = 5;
-    w->fleet->identity.restored = restored;
+    TEXT_SET(w->fleet->marks.identity.id, OURS);
+    w->fleet->marks.identity.epoch = 5;
+    w->fleet->marks.identity.restored = restored;
 }
 
 /* What the definition of g1 on that host says. An empty job: no mark. */

@@ -75,10 +75,10 @@ struct fleet {
     struct heap stranded;       /* guests left in a migration, by time */
     struct heap timers;         /* unfinished jobs by their next wake-up */
     struct heap finished;       /* finished jobs in view, oldest first */
-    struct fleet_identity identity;
     struct {
-        struct domain *list; /* domains with a mark */
-        int64_t next_ms;     /* monotonic: when they are checked next */
+        struct fleet_identity identity; /* whose marks are ours */
+        struct domain *list;            /* domains with a mark */
+        int64_t next_ms;                /* monotonic: when they are checked next */
     } marks;
     struct job *changed; /* must be stored */
     struct job *broken;  /* frozen by an internal error; the shell rolls them back */
