@@ -6,6 +6,12 @@ STAGE_HOSTS=3 . "$LAB_SCRIPTS/stages.sh"
 . "$(dirname "$0")/oracle.sh"
 ROW=${1:-}
 restart() { break_host kill-libvirtd "$1" && sleep "${2:-2}" && heal "$1"; } # HOST [SECONDS]
+# A daemon that ends right after an attempt to resume is not asked again (it may be what killed it): an operator is.
+recovered_or_asked() {
+    asked() { is_phase "$job" 'Succeeded|Failed' || [ "$(sql 'SELECT recovery FROM jobs')" = recovery-exhausted ]; }
+    wait_until 60 asked || return 0
+    is_phase "$job" 'Succeeded|Failed' || { note "recovery: $(job_field "$job" .status.ferry.pending.message)" && sleep 3 && ferry recover "$job" >&2; }
+}
 
 case $ROW in
 pre_*) in_precopy ;;
@@ -38,8 +44,8 @@ switch_link_and_abort) break_host link-down h2 && sleep 2 && { ferry abort "$job
 switch_both_libvirtds) break_host kill-libvirtd h1 && break_host kill-libvirtd h2 && sleep 2 && heal h1 && heal h2 && settles either 120 ;;
 switch_stream) break_host break-stream h1 && settles source 60 ;;
 switch_stream_and_libvirtd) break_host break-stream h1 && restart h2 && settles source 90 ;;
-post_stream_and_target_libvirtd) break_host break-stream h1 && restart h2 && settles target 150 ;;
-post_stream_and_source_libvirtd) break_host break-stream h1 && restart h1 && settles target 150 ;;
+post_stream_and_target_libvirtd) break_host break-stream h1 && restart h2 && recovered_or_asked && settles target 150 ;;
+post_stream_and_source_libvirtd) break_host break-stream h1 && restart h1 && recovered_or_asked && settles target 150 ;;
 post_stream_three_times)
     for _ in 1 2 3; do break_host break-stream h1 && sleep 6; done
     settles target 200
