@@ -1,7 +1,7 @@
 #!/bin/bash
 # backup: made in mid-migration, restored after the state directory was lost; what it holds is confirmed by the hosts
-# cases: running queued
-# full: ended
+# cases: running
+# full: queued ended
 # long: running=40 ended=40
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"

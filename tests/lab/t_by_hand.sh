@@ -1,7 +1,6 @@
 #!/bin/bash
 # by_hand: the commands of the runbook FerryDown, while no appliance runs; the next one finds what was done
-# cases: downtime abort
-# full: resume postcopy
+# full: downtime abort resume postcopy
 # long: downtime=40 postcopy=60
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # hands: operators act beside Ferry; it neither touches what is theirs nor reports what is not true
-# cases: domjobabort third_host foreign_adopted
-# full: destroy_target split
+# cases: third_host
+# full: domjobabort foreign_adopted destroy_target split
 #
 # Each case is one hand on a guest g-f that Ferry moves, or does not move, from h1.
 . "$(dirname "$0")/testlib.sh"

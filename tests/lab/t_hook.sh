@@ -1,6 +1,6 @@
 #!/bin/bash
 # hook: the optional libvirt hook refuses a migration of another appliance or of an earlier epoch, and no start
-# cases: refuses
+# full: refuses
 # long: 50
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # oneway: packets from the source to the target are lost in pre-copy; the guest runs on, the job ends by itself
-# cases: port parallel
-# full: all all_parallel stuck
+# cases: port
+# full: parallel all all_parallel stuck
 # long: port=35 parallel=35 all=60 all_parallel=60 stuck=60
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # orphans: a guest is marked during its migration; an appliance with an empty store finds it, leaves it alone and adopts it
-# cases: mark adopt_postcopy
-# full: adopt_precopy two_appliances arrived
+# cases: adopt_postcopy
+# full: mark adopt_precopy two_appliances arrived
 # long: adopt_postcopy=60 two_appliances=30
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # switched: the source's libvirtd dies when the target already runs the guest: orders back off, somebody is paged, an operator ends it
-# cases: killed
-# full: aborted
+# full: killed aborted
 # long: killed=110 aborted=130
 . "$(dirname "$0")/testlib.sh"
 . "$(dirname "$0")/stages.sh"
