@@ -64,8 +64,10 @@ queued) # accepted and not begun at the backup: it is not begun by the restored 
     start_ferry
     wait_final "$job" 60
     events >&2
-    assert_job "$job" .status.phase Failed
-    [[ $(job_field "$job" .status.migrationState.failureReason) == *backup* ]] || fail 'another reason'
+    # Its mark may still be there when Ferry is lost: then the restored appliance knows the guest, and that it arrived.
+    if is_phase "$job" Failed; then
+        [[ $(job_field "$job" .status.migrationState.failureReason) == *backup* ]] || fail 'another reason'
+    fi
     assert_equal 'migrate orders' "$(orders)" 0
     assert_runs_on h2 g-f
     ;;
