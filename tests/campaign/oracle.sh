@@ -74,7 +74,7 @@ says_the_truth() {
     reason=$(job_field "$job" .status.migrationState.failureReason)
     note "job: $(phase_of "$job"), $says, '$reason'; runs on: $at; $(copies)"
     case $says in
-    running-on-source) [[ $at == "${FROM:-h1}" ]] || fail "it says running-on-source; the guest runs on $at" ;;
+    running-on-source) [[ $at == "${FROM:-h1}" || $(copies) == "${FROM:-h1}=paused (user)" ]] || fail "it says running-on-source; the guest runs on $at" ;;
     running-on-target) [[ $at == "${TO:-h2}" ]] || fail "it says running-on-target; the guest runs on $at" ;;
     lost) [ "$at" = nowhere ] || fail "it says lost; the guest runs on $at" ;;
     esac

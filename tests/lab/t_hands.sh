@@ -19,6 +19,7 @@ by_hand() {
     HAND=$!
     UNDO+=("kill $HAND 2>/dev/null || true")
 }
+idle() { ! host_virsh h1 domjobinfo g-f 2>/dev/null | grep -q 'Outgoing migration'; } # libvirtd has ended its job too
 others_migrate() { host_virsh h1 domjobinfo g-f 2>/dev/null | grep -q 'Outgoing migration'; }
 
 case $ROW in
@@ -43,6 +44,7 @@ third_host) # Ferry is killed, its migration ended, and the guest moved to h3 by
     kill_ferry KILL
     host_virsh h1 domjobabort g-f
     wait_until 20 not_here h2 g-f || fail 'the copy stays on h2'
+    wait_until 10 idle || fail 'the aborted migration does not end'
     MIBS=200 by_hand h3
     wait_until 60 runs_here h3 g-f || fail "not on h3: $(cat "$TEST_DIR/by_hand.log")"
     start_ferry
@@ -58,6 +60,7 @@ foreign_adopted) # the same, and the migration by hand is still under way
     kill_ferry KILL
     host_virsh h1 domjobabort g-f
     wait_until 20 not_here h2 g-f || fail 'the copy stays on h2'
+    wait_until 10 idle || fail 'the aborted migration does not end'
     MIBS=1 by_hand h3
     wait_until 20 others_migrate || fail "nobody migrates: $(cat "$TEST_DIR/by_hand.log")"
     start_ferry
