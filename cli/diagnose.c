@@ -196,8 +196,9 @@ static void check_hook(const struct diagnosis *p, struct check *check)
     static const char *const texts[] = {
         [HOOK_NOT_CHECKED] =
             "not checked: only `ferry doctor` on the host itself (qemu:///system) can",
-        [HOOK_ABSENT] = "no hook (qemu.d/ferry): migrations of an old or another appliance are not "
-                        "refused by the host",
+        [HOOK_ABSENT] =
+            ("no hook (qemu.d/ferry): migrations of an old or another appliance are not "
+             "refused by the host"),
         [HOOK_LATE] = "not loaded: installed after the daemon started; restart the daemon",
         [HOOK_LOADED] = "loaded",
     };
