@@ -236,9 +236,8 @@ static bool has_room(const struct fleet *f, struct err *err)
     return true;
 }
 
-static void begin(struct fleet *f, struct job *job, const struct guest *guest, struct moment now)
+void admission_begin(struct job *job, const struct guest *guest, struct moment now)
 {
-    fleet_make_uid(f, job->uid);
     TEXT_SET(job->ns, guest->ns);
     TEXT_SET(job->guest_uuid, guest->uuid);
     TEXT_SET(job->guest_name, guest->name);
@@ -275,7 +274,8 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
         !check_target(f, request->target, guest, err) || !choose_name(f, request, job, err) ||
         !copy_texts(request, volumes, job, err))
         return NULL;
-    begin(f, job, guest, now);
+    fleet_make_uid(f, job->uid);
+    admission_begin(job, guest, now);
     TEXT_SET(job->request.wanted, request->target);
     TEXT_SET(job->request.requester, request->requester);
     job->request.bandwidth_mibs = request->bandwidth_mibs;
@@ -307,7 +307,8 @@ struct job *admission_automatic(struct fleet *f, struct guest *guest,
     do
         make_name(f, request.name_stem, job);
     while (fleet_job_named(f, guest->ns, job->name) != NULL);
-    begin(f, job, guest, now);
+    fleet_make_uid(f, job->uid);
+    admission_begin(job, guest, now);
     TEXT_SET(job->request.requester, request.requester);
     job->request.priority = request.priority;
     job->request.origin = request.origin;

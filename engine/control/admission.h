@@ -15,6 +15,8 @@ bool admission_allows(struct fleet *f, const struct guest *guest, const char *ta
 /* NULL with err set, or a Pending job that is not yet in the fleet; the caller owns it. */
 struct job *admission_admit(struct fleet *f, const struct migration_request *request,
                             struct moment now, struct err *err);
+/* A new job of that guest begins its life in Pending; its uid is the caller's. */
+void admission_begin(struct job *job, const struct guest *guest, struct moment now);
 /* Adds the job to the fleet: records it, emits its event, queues it. */
 void admission_add(struct fleet *f, struct job *take_job, struct moment now, struct effects *fx);
 struct automatic_request {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/control/admission.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/data/move.h"
 #include "engine/model/fleet/ledger.h"
@@ -276,20 +277,12 @@ bool orphans_adopt(struct fleet *f, const struct resolve_request *request, struc
         return false;
     const struct hv_mark taken = *mark;
     TEXT_SET(job->uid, taken.job); /* of no job here: else the guest were no orphan */
-    TEXT_SET(job->ns, guest->ns);
+    admission_begin(job, guest, now);
     (void)snprintf(job->name, sizeof job->name, "adopted-%.8s", taken.job);
-    TEXT_SET(job->guest_uuid, guest->uuid);
-    TEXT_SET(job->guest_name, guest->name);
     TEXT_SET(job->source, request->source);
     TEXT_SET(job->target, request->target);
     TEXT_SET(job->request.requester, request->requester);
     job->request.origin = ORIGIN_HUMAN;
-    job->times.created_ms = now.wall_ms;
-    job->entered_ms = job->queue.wake_ms = job->wait.born_ms = now.mono_ms;
-    job->history.steps[0].phase = PHASE_PENDING;
-    job->history.steps[0].wall_ms = now.wall_ms;
-    job->history.n_steps = 1;
-    job->changed = true;
     fleet_add_job(f, job);
     struct effect *effect = effects_add(fx, EFFECT_STEP, job, now.wall_ms);
     effect->of.step.from = PHASE_NONE;

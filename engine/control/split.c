@@ -4,20 +4,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/data/observe.h"
 #include "engine/model/fleet/fleet_incidents.h"
 
 enum { SOON_MS = 1000, LATER_MS = 10000, ROUNDS = 2 };
-
-static void query_nodes(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
-{
-    guest->split.asked = f->next_call_id + 1;
-    guest->split.asked_ms = now.mono_ms;
-    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of) {
-        struct effect *effect =
-            effects_order(fx, EFFECT_DO_OBSERVE, domain->node->name, guest->uuid, now.wall_ms);
-        effect->of.act.id = ++f->next_call_id;
-    }
-}
 
 static bool has_answers(const struct guest *guest)
 {
@@ -104,8 +94,10 @@ static void inspect(struct fleet *f, struct guest *guest, struct moment now, str
             report(f, guest, now, fx);
             return;
         }
-        if (answered || split->asked == 0 || now.mono_ms - split->asked_ms >= LATER_MS)
-            query_nodes(f, guest, now, fx);
+        if (answered || split->asked == 0 || now.mono_ms - split->asked_ms >= LATER_MS) {
+            split->asked = observe_guest(f, guest, now, fx);
+            split->asked_ms = now.mono_ms;
+        }
     }
     heap_put(&f->split, &split->timer, next_ms, split->timer.second, guest);
 }

@@ -1,6 +1,7 @@
 /* stranded.c - see stranded.h. */
 #include "engine/control/stranded.h"
 
+#include "engine/data/observe.h"
 #include "engine/model/fleet/fleet_incidents.h"
 
 enum { STRANDED_MS = 60000, SOON_MS = 1000, ANSWER_MS = 10000 };
@@ -16,16 +17,6 @@ static bool is_known_to_a_job(struct fleet *f, const struct guest *guest)
     return job != NULL &&
            (job->result.outcome == OUTCOME_IRRECOVERABLE ||
             (job->mode == MODE_POSTCOPY && job->result.outcome != OUTCOME_SUCCEEDED));
-}
-
-static void query_nodes(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
-{
-    guest->stranded.asked = f->next_call_id + 1;
-    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of) {
-        struct effect *effect =
-            effects_order(fx, EFFECT_DO_OBSERVE, domain->node->name, guest->uuid, now.wall_ms);
-        effect->of.act.id = ++f->next_call_id;
-    }
 }
 
 /* Nodes that do not answer are not waited for: the state that they last reported is no better. */
@@ -65,7 +56,7 @@ static int64_t inspect(struct fleet *f, struct guest *guest, struct moment now, 
     if (now.mono_ms < due_ms)
         return due_ms;
     if (stranded->asked == 0) {
-        query_nodes(f, guest, now, fx);
+        stranded->asked = observe_guest(f, guest, now, fx);
         return now.mono_ms + SOON_MS;
     }
     if (!has_answers(guest) && now.mono_ms < due_ms + ANSWER_MS)

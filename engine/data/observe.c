@@ -191,3 +191,15 @@ bool observe_answered(struct fleet *f, struct job *job, struct moment now, struc
     }
     return false;
 }
+
+uint64_t observe_guest(struct fleet *f, const struct guest *guest, struct moment now,
+                       struct effects *fx)
+{
+    uint64_t first = f->next_call_id + 1;
+    for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of) {
+        struct effect *effect =
+            effects_order(fx, EFFECT_DO_OBSERVE, domain->node->name, guest->uuid, now.wall_ms);
+        effect->of.act.id = ++f->next_call_id;
+    }
+    return first;
+}

@@ -26,6 +26,11 @@ void observe_begin(struct fleet *f, struct job *job, struct moment now, struct e
  * other was awaited: an outdated one is queried again first. */
 bool observe_answered(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
+/* Queries every node that has the guest, whatever job there is. Returns the number of the first
+ * query. */
+uint64_t observe_guest(struct fleet *f, const struct guest *guest, struct moment now,
+                       struct effects *fx);
+
 /* Notes which machines the source and the target are, at the migrate call. */
 void observe_note_hosts(struct fleet *f, struct job *job);
 /* The answer of a node, or unreachable where its name now means another machine, or is not known to
