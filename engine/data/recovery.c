@@ -56,7 +56,8 @@ static void show(struct job *job, enum recovery state, const char *text, struct 
 {
     bool state_changed = job->recovery.state != state;
     bool bad = state == RECOVERY_EXHAUSTED || state == RECOVERY_BLIND;
-    bool begins = job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_BLIND;
+    bool begins = job->recovery.state == RECOVERY_NONE || job->recovery.state == RECOVERY_BLIND ||
+                  job->recovery.state == RECOVERY_EXHAUSTED;
     if (state_changed && (bad || begins))
         step_wait_over(job, now); /* another wait, with another end */
     enter(job, state, now);
@@ -70,6 +71,14 @@ static void show(struct job *job, enum recovery state, const char *text, struct 
     if (state_changed)
         effects_event(fx, job, now.wall_ms, true, bad ? "PostCopyNotRecovered" : "PostCopyBroken",
                       "%s", job->wait.reason);
+}
+
+/* Another window after one that ended: the wait is shown with its new end at once, for the first
+ * attempt may have to wait for a node or for the store. */
+static void reopen(struct job *job, const char *text, struct moment now, struct effects *fx)
+{
+    open_window(job, now);
+    show(job, RECOVERY_WAITING, text, now, fx);
 }
 
 static void pause_stream(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -450,10 +459,9 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     char why[JOB_NOTE_MAX * 2];
     bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD &&
                 knows_version(f, job) && choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
-    if (job->recovery.state == RECOVERY_EXHAUSTED && kept) {
-        enter(job, RECOVERY_WAITING, now); /* libvirt's call blocked an attempt; it has ended */
-        open_window(job, now);
-    }
+    if (job->recovery.state == RECOVERY_EXHAUSTED && kept)
+        reopen(job, "Post-copy broken; libvirt's call, which blocked every attempt, has ended", now,
+               fx);
     if (!f->store_ok || !is_due(job, now, fx))
         return;
     if (plan == RECOVER_WATCH) {
@@ -572,8 +580,9 @@ bool recovery_request(struct job *job, const char *requester, struct moment now,
     if (job->recovery.state == RECOVERY_NONE)
         return err_set(err, ERR_REFUSED, "migration %s is not broken in post-copy", job->name);
     if (job->recovery.state == RECOVERY_EXHAUSTED)
-        enter(job, RECOVERY_WAITING, now);
-    open_window(job, now);
+        reopen(job, "Post-copy broken; another attempt was asked for", now, fx);
+    else
+        open_window(job, now);
     job->recovery.next_ms = job->resolution.next_round_ms = job->queue.wake_ms = now.mono_ms;
     job->recovery.paused = job->recovery.killed = false;
     job->recovery.forced =

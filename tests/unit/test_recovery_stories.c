@@ -245,6 +245,15 @@ static void refuse_all(struct core_world *w, int64_t ms)
     }
 }
 
+static void shows_deadline(struct core_world *w)
+{
+    const struct job *job = core_job(w);
+    assert_int_equal(job->wait.pending, PENDING_RECOVERY);
+    assert_int_equal(job->wait.until_ms, job->recovery.until_ms);
+    assert_true(job->wait.until_ms > w->now.wall_ms);
+    assert_null(strstr(job->wait.reason, "no attempt worked")); /* the earlier window's end */
+}
+
 static void a_window_that_ends_is_told_and_opened_again_by_a_word(void **state)
 {
     (void)state;
@@ -258,7 +267,11 @@ static void a_window_that_ends_is_told_and_opened_again_by_a_word(void **state)
     core_advance(w, 600000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries);
     assert_int_equal(core_count_events(w, "PostCopyNotRecovered", "ferry recover"), 1);
+    w->target = CORE_BLIND; /* so that no attempt can begin yet */
+    core_advance(w, 1000);
     assert_true(core_override(w, RESOLVE_RECOVER));
+    shows_deadline(w);
+    w->target = CORE_PC_BROKEN_TARGET;
     core_advance(w, 1000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), tries + 1);
     core_returns(w, HV_CALL_MIGRATE, ERR_NONE);
