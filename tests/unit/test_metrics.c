@@ -4,9 +4,8 @@
 #include <ctype.h>
 
 #include "analyzer/judge/verdict.h"
+#include "tests/unit/golden.h"
 #include "tests/unit/test_metrics_pages.h"
-
-static const char golden_path[] = "tests/golden/metrics.txt";
 
 static void the_page_is_the_recorded_one(void **state)
 {
@@ -15,11 +14,7 @@ static void the_page_is_the_recorded_one(void **state)
     OWNED(metrics_counters) counters = busy_counters(world);
     OWNED_TEXT page = page_of(&world->snapshot, counters);
     assert_non_null(page);
-    if (getenv("UPDATE") != NULL)
-        write_file(golden_path, page);
-    OWNED_TEXT want = file_text(golden_path);
-    assert_non_null(want); /* run from the project's root; UPDATE=1 records it */
-    assert_string_equal(page, want);
+    assert_golden(page, "tests/golden/metrics.txt");
     snapshot_unref(&world->snapshot);
 }
 

@@ -101,26 +101,4 @@ static inline struct metrics_counters *busy_counters(const struct world *world)
     return counters;
 }
 
-static inline char *file_text(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        return NULL;
-    struct buf out;
-    buf_init(&out, 1 << 20);
-    char part[4096];
-    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;)
-        buf_add_bytes(&out, part, n);
-    (void)fclose(file);
-    return buf_take(&out);
-}
-
-static inline void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    assert_int_equal(fclose(file), 0);
-}
-
 #endif

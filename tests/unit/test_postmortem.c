@@ -9,6 +9,7 @@
 #include "analyzer/report/postmortem.h"
 #include "base/json.h"
 #include "store/sqlite.h"
+#include "tests/unit/golden.h"
 
 enum { ZERO_MS = 1000000, SAMPLES = 50 };
 #define EVIL "<script>alert('x')</script> | `#` \x1b[31m \xff\xfe \"&"
@@ -246,6 +247,19 @@ static void the_json_can_be_read_back(void **state)
     assert_in_range(json_object_array_length(json_at(page, "samples")), 2, SAMPLES);
 }
 
+/* What people read, byte by byte. */
+static void the_pages_are_the_golden_ones(void **state)
+{
+    static const char *const names[PM_FORMAT_COUNT] = {
+        [PM_TEXT] = "txt", [PM_MARKDOWN] = "md", [PM_JSON] = "json", [PM_HTML] = "html"};
+    for (enum pm_format format = 0; format < PM_FORMAT_COUNT; format++) {
+        OWNED_TEXT page = render(state, format);
+        char path[64];
+        (void)snprintf(path, sizeof path, "tests/golden/postmortem.%s", names[format]);
+        assert_golden(page, path);
+    }
+}
+
 static void the_same_rows_give_the_same_page(void **state)
 {
     struct world *w = *state;
@@ -308,6 +322,7 @@ TEST_FILE(test_postmortem)
         cmocka_unit_test_setup_teardown(what_came_from_outside_is_escaped, setup, teardown),
         cmocka_unit_test_setup_teardown(the_html_is_well_formed, setup, teardown),
         cmocka_unit_test_setup_teardown(the_json_can_be_read_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_pages_are_the_golden_ones, setup, teardown),
         cmocka_unit_test_setup_teardown(the_same_rows_give_the_same_page, setup, teardown),
         cmocka_unit_test(a_migration_of_which_little_is_left_has_a_page_too),
         cmocka_unit_test_setup_teardown(a_long_timeline_is_cut_and_counted, setup, teardown),

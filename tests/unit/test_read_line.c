@@ -188,6 +188,57 @@ static void a_manager_is_named_before_what_it_manages(void **state)
     assert_string_equal(system_from_words("", 0), "");
 }
 
+static void a_system_is_known_by_the_words_of_its_log(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *system;
+    } lines[] = {
+        {"{\"component\":\"virt-controller\",\"level\":\"info\"}", "kubevirt"},
+        {"{\"component\": \"virt-api\", \"level\": \"info\"}", "kubevirt"},
+        {"apiVersion: kubevirt.io/v1", "kubevirt"},
+        {"virt-launcher-vm1-abcde", "kubevirt"},
+        {"pod virt-handler-x", "kubevirt"},
+        {"image harvesterhci/x", "harvester"},
+        {"ERROR nova.compute.manager [-]", "nova"},
+        {"DEBUG nova.virt.libvirt.driver [-]", "nova"},
+        {"WARNING nova.conductor.tasks.live_migrate", "nova"},
+        {"systemd[1]: nova-compute stopped", "nova"},
+        {"INFO  (migsrc/d3ad) [virt.vm] (vmId=1)", "ovirt"},
+        {"(migsrc/d3ad) x", "ovirt"},
+        {"vdsmd running", "ovirt"},
+        {"/var/log/ovirt-engine/engine.log", "ovirt"},
+        {"TASK ERROR: migration aborted", "proxmox"},
+        {"starting migration of VM 100 to node 'b'", "proxmox"},
+        {"starting VM 100 on remote node 'b'", "proxmox"},
+        {"root: qm migrate 100 b", "proxmox"},
+        {"DEBUG [c.c.x] com.cloud.utils", "cloudstack"},
+        {"org.apache.cloudstack.engine", "cloudstack"},
+        {"LibvirtMigrateCommandWrapper", "cloudstack"},
+        {"[VMM][D]: Message received", "opennebula"},
+        {"ganeti-noded pid=1", "ganeti"},
+        {"xenopsd-xc: [error]", "xen"},
+        {"xc_domain_save failed", "xen"},
+        {"lxd[1]: x", "lxd"},
+        {"incusd x", "incus"},
+        {"2024-01-02 03:04:05.678+0000: starting up libvirt version: 9.0.0", "qemu"},
+        {"virNetSocketReadWire:1791 : End of file", "libvirt"},
+        {"systemd[1]: libvirtd.service", "libvirt"},
+        {"virtqemud[812]: x", "libvirt"},
+        {"2024-01-02 03:04:05.678+0000: 12: error : qemuMonitorIO:575 : internal", "libvirt"},
+        {"2024-01-02 03:04:05.678+0000: 12: error : virHashFoo:1 : x", "libvirt"},
+        {"error: operation failed: job 'migration out'", "libvirt"},
+        {"qemu-system-x86_64: load of migration failed", "qemu"},
+        {"qemu-kvm: Unknown savevm section", "qemu"},
+        {"something else", ""},
+    };
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        const char *system = system_from_words(lines[i].line, strlen(lines[i].line));
+        if (strcmp(system, lines[i].system) != 0)
+            fail_msg("'%s' is of '%s', not '%s'", lines[i].line, lines[i].system, system);
+    }
+}
+
 TEST_FILE(test_read_line)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +249,7 @@ TEST_FILE(test_read_line)
         cmocka_unit_test(lines_are_parsed),
         cmocka_unit_test(names_tell_the_side),
         cmocka_unit_test(a_manager_is_named_before_what_it_manages),
+        cmocka_unit_test(a_system_is_known_by_the_words_of_its_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -436,6 +436,67 @@ static void trends_are_read_from_differences(void **state)
     assert_int_equal(notes.n, 0);
 }
 
+/* A sample without numbers (statistics that could not be read) is no moment of the stream. */
+static void samples_without_numbers_are_left_out(void **state)
+{
+    struct rig *rig = *state;
+    struct notes notes = {0};
+    struct err err = {0};
+    const struct gathered job = {.uid = "moves", .answered_ms = 20000, .ended_ms = 29000};
+    const struct store_sample nothing = {
+        .seq = 12, .at_ms = 12000, .source = "poll", .job_uid = "moves"};
+    for (int64_t i = 0; i <= 10; i++)
+        put_sample(rig->store, i, 1000 * i, 1000000 * i, 900);
+    assert_true(rig->store->ops->append_samples(rig->store, &nothing, 1));
+    assert_true(gather_trends(rig->store, &job, &notes, &err));
+    assert_string_equal(noted(&notes, "remaining"), "900");
+    assert_string_equal(noted(&notes, "bandwidth_bps"), "1000000");
+    notes_fini(&notes);
+}
+
+/* ---- facts ---- */
+
+static void keep_fact(void *ctx, const struct evidence_fact *fact)
+{
+    notes_fact(ctx, fact->key, fact->origin, fact->at_ms, "%s", fact->value);
+}
+
+static void ignore_message(void *ctx, const struct evidence_message *message)
+{
+    (void)ctx;
+    (void)message;
+}
+
+static void facts_are_those_of_the_rows(void **state)
+{
+    struct rig *rig = *state;
+    struct notes notes = {0};
+    struct gathered job;
+    struct err err = {0};
+    const struct evidence_sink sink = {&notes, ignore_message, keep_fact};
+    const struct one_case one_case = {.last = "Running",
+                                      .ended_by = "on-target",
+                                      .outcome = "succeeded",
+                                      .guest = "target",
+                                      .source = GONE,
+                                      .target = RUNS,
+                                      .later = OFF("crashed"),
+                                      .said = CALL_OK,
+                                      .recovery = "recovered",
+                                      .tries = 3};
+    rig->store->ops->begin(rig->store);
+    put_case(rig->store, &one_case, "facts");
+    assert_true(rig->store->ops->commit(rig->store, &err));
+    assert_true(gather_job(rig->store, "facts", &job, &err));
+    assert_true(gather_record(rig->store, &job, &sink, &err));
+    assert_string_equal(noted(&notes, "recovery_tries"), "3");
+    assert_string_equal(noted(&notes, "source_presence"), "absent");
+    assert_string_equal(noted(&notes, "target_state"), "running");
+    assert_string_equal(noted(&notes, "source_later"), ""); /* not observed again */
+    assert_string_equal(noted(&notes, "target_later_reason"), "crashed");
+    notes_fini(&notes);
+}
+
 static void notes_have_a_bound_and_end_at_a_zero(void **state)
 {
     (void)state;
@@ -491,6 +552,8 @@ TEST_FILE(test_recorded)
         TEST(every_rule_over_ferrys_own_facts_fires_in_a_case),
         TEST(what_was_stored_is_judged_to_the_same_end),
         TEST(trends_are_read_from_differences),
+        TEST(samples_without_numbers_are_left_out),
+        TEST(facts_are_those_of_the_rows),
         cmocka_unit_test(notes_have_a_bound_and_end_at_a_zero),
     };
     return cmocka_run_group_tests_name("recorded", tests, NULL, NULL);
