@@ -310,7 +310,7 @@ struct config *config_new(struct err *err)
     config->parallel_inbound_per_node = 2;
     config->memory_overcommit_percent = 100;
     config->vcpus_per_cpu = 10;
-    config->eviction_strategy = STRATEGY_NONE;
+    config->eviction_strategy = STRATEGY_UNSET;
     migration_config_default(&config->migration);
     store_retention_default(&config->retention);
     return config;

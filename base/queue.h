@@ -1,8 +1,8 @@
 /* queue.h - how data is passed between threads: a bounded queue of copied items.
  *
- * Many producers, one consumer. Items are copied in and out by value; a pointer inside an item
- * changes owner with it. The capacity is fixed at creation. Pushing to a full queue returns false
- * and the producer decides (drop and count, wait, or refuse its own caller). Threads: every
+ * Many producers, any number of consumers. Items are copied in and out by value; a pointer inside
+ * an item changes owner with it. The capacity is fixed at creation. Pushing to a full queue returns
+ * false and the producer decides (drop and count, wait, or refuse its own caller). Threads: every
  * function may be called from any thread, except free (last user only).
  */
 #ifndef BASE_QUEUE_H

@@ -152,6 +152,30 @@ size_t text_utf8_bytes(const char *text)
     return 0;
 }
 
+size_t text_unsafe_bytes(const char *text, unsigned *out_code)
+{
+    static const struct {
+        unsigned from, to;
+    } marks[] = {
+        {0x7F, 0x9F}, {0x061C, 0x061C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
+    const unsigned char *at = (const unsigned char *)text;
+    size_t n = text_utf8_bytes(text);
+    unsigned code = at[0];
+    if (at[0] == '\0')
+        return 0;
+    if (n == 2)
+        code = (at[0] & 0x1FU) << 6 | (at[1] & 0x3FU);
+    else if (n == 3)
+        code = (at[0] & 0x0FU) << 12 | (at[1] & 0x3FU) << 6 | (at[2] & 0x3FU);
+    else if (n == 4)
+        return 0;
+    bool unsafe = code < ' ';
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        unsafe = unsafe || (code >= marks[i].from && code <= marks[i].to);
+    *out_code = code;
+    return unsafe ? (n > 0 ? n : 1) : 0;
+}
+
 void buf_init(struct buf *buf, size_t limit)
 {
     *buf = (struct buf){.limit = limit};

@@ -29,6 +29,11 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
  * bytes from hosts may not be UTF-8. */
 size_t text_utf8_bytes(const char *text);
 
+/* Bytes of a character at text that a terminal may obey instead of show: control characters (also
+ * C1, as UTF-8 or as a lone byte) and marks that change the direction of writing; 0: harmless.
+ * *out_code: the character. */
+size_t text_unsafe_bytes(const char *text, unsigned *out_code);
+
 struct buf {
     char *data; /* terminated whenever not NULL */
     size_t length, capacity, limit;

@@ -95,7 +95,7 @@ static struct yaml_node *add_node(struct loader *l, const yaml_event_t *event, c
 {
     size_t line = event->start_mark.line + 1;
     if (l->yaml->node_count >= YAML_NODES_MAX) {
-        fail_line(l, ERR_LIMIT, line, "too many values in one file");
+        fail_line(l, ERR_INVALID, line, "too many values in one file");
         return NULL;
     }
     size_t key_bytes = key == NULL ? 0 : strlen(key) + 1;
@@ -238,7 +238,7 @@ static bool load_container(struct loader *l, const yaml_event_t *event, const ch
     if (!check_extras(l, event, anchor, tag))
         return false;
     if (l->depth >= YAML_DEPTH_MAX)
-        return fail_line(l, ERR_LIMIT, event->start_mark.line + 1, "nested too deep");
+        return fail_line(l, ERR_INVALID, event->start_mark.line + 1, "nested too deep");
     struct yaml_node *node = add_node(l, event, key, NULL);
     if (node == NULL)
         return false;
@@ -299,7 +299,7 @@ static bool load_stream(struct loader *l)
 struct yaml *yaml_parse(const char *text, size_t n, const char *file, struct err *err)
 {
     if (n > YAML_BYTES_MAX) {
-        err_set(err, ERR_LIMIT, "%s:1: %zu bytes, more than %d", file, n, YAML_BYTES_MAX);
+        err_set(err, ERR_INVALID, "%s:1: %zu bytes, more than %d", file, n, YAML_BYTES_MAX);
         return NULL;
     }
     OWNED(yaml) yaml = calloc(1, sizeof *yaml);
@@ -330,7 +330,7 @@ static char *read_all(FILE *stream, const char *file, size_t *out_n, struct err 
     if (ferror(stream))
         err_set(err, ERR_IO, "%s: %s", file, strerror(errno));
     else if (content.failed)
-        err_set(err, ERR_LIMIT, "%s: larger than %d bytes", file, YAML_BYTES_MAX);
+        err_set(err, ERR_INVALID, "%s: larger than %d bytes", file, YAML_BYTES_MAX);
     char *text = err->code == ERR_NONE ? buf_take(&content) : NULL;
     buf_fini(&content);
     if (text == NULL && err->code == ERR_NONE)

@@ -111,7 +111,7 @@ int verb_check(int argc, char **argv)
     if (answer == NULL)
         return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get guests -A` lists the guests"
                                                         : NULL);
-    const struct page_style style = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
+    const struct page_style style = {cli_table_width(c.common.output),
                                      cli_wants_colour(STDOUT_FILENO)};
     struct buf page;
     buf_init(&page, PAGE_MAX);

@@ -34,10 +34,10 @@ static void add_events(struct buf *out, struct client *client, const char *uid)
     }
 }
 
-static int print_page(struct client *client, enum kind kind, struct json_object *object)
+static int print_page(struct client *client, enum kind kind, struct json_object *object,
+                      enum output output)
 {
-    const struct page_style style = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
-                                     cli_wants_colour(STDOUT_FILENO)};
+    const struct page_style style = {cli_table_width(output), cli_wants_colour(STDOUT_FILENO)};
     struct buf out;
     buf_init(&out, PAGE_MAX);
     page_object(kind, object, &style, &out);
@@ -96,5 +96,5 @@ int verb_describe(int argc, char **argv)
         return cli_fail(&err, NULL);
     if (d.common.output == OUTPUT_JSON)
         return cli_print_json(object);
-    return print_page(client, kind, object);
+    return print_page(client, kind, object, d.common.output);
 }

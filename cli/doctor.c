@@ -244,7 +244,7 @@ static size_t report_pairs(const struct doctor *d, struct table *table, struct j
 static int print_tables(const struct doctor *d, const struct table *hosts,
                         const struct table *pairs)
 {
-    size_t width = d->common.output == OUTPUT_WIDE ? 0 : cli_width(STDOUT_FILENO, TABLE_WIDTH);
+    size_t width = cli_table_width(d->common.output);
     bool coloured = cli_wants_colour(STDOUT_FILENO);
     struct buf text;
     buf_init(&text, CLI_PAGE_MAX);

@@ -110,14 +110,14 @@ static struct json_object *create_drain(struct client *client, const struct drai
     return client_call(client, "POST", full, body, err);
 }
 
-static struct page_style page_style_of(int fd)
+static struct page_style page_style_of(enum output output)
 {
-    return (struct page_style){cli_width(fd, TABLE_WIDTH), cli_wants_colour(fd)};
+    return (struct page_style){cli_table_width(output), cli_wants_colour(STDOUT_FILENO)};
 }
 
 static int print_plan(struct json_object *object, enum output output)
 {
-    const struct page_style style = page_style_of(STDOUT_FILENO);
+    const struct page_style style = page_style_of(output);
     struct buf page;
     buf_init(&page, PAGE_MAX);
     bool empties = page_plan(object, &style, &page);
@@ -143,7 +143,7 @@ static int print_created(struct json_object *object, enum output output)
 
 static int print_end(struct json_object *object, enum output output)
 {
-    const struct page_style style = page_style_of(STDOUT_FILENO);
+    const struct page_style style = page_style_of(output);
     bool emptied = text_equal(view_text(object, "status.state"), "Succeeded");
     struct buf page;
     if (output == OUTPUT_JSON) {

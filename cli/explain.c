@@ -114,7 +114,7 @@ static void print_page(struct explanation *h, const struct verdict *verdict)
         buf_add(&folded, "\n");
     verdict_page(verdict, h->id, &page);
     if (!page.failed)
-        fold_page(page.data, cli_width(STDOUT_FILENO, TABLE_WIDTH), &folded);
+        fold_page(page.data, cli_width(STDOUT_FILENO, 0), &folded);
     bool is_whole = !page.failed && !folded.failed;
     h->failed = h->failed || !is_whole || fputs(folded.data, stdout) < 0;
     buf_fini(&page);

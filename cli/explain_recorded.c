@@ -183,8 +183,7 @@ static int print_again(struct again *a)
         return cli_print_json(answer);
     struct buf page;
     buf_init(&page, CLI_PAGE_MAX);
-    size_t width =
-        a->what->common->output == OUTPUT_WIDE ? 0 : cli_width(STDOUT_FILENO, TABLE_WIDTH);
+    size_t width = cli_table_width(a->what->common->output);
     if (a->changed > 0 && !table_render(&a->table, width, false, &page))
         page.failed = true;
     buf_addf(&page, "%u analyzed again, %u with a different verdict", a->judged, a->changed);

@@ -17,7 +17,7 @@ struct get {
 
 static int print_table(const struct get *get, struct json_object *answer)
 {
-    const struct page_style style = {cli_width(STDOUT_FILENO, TABLE_WIDTH),
+    const struct page_style style = {cli_table_width(get->common.output),
                                      cli_wants_colour(STDOUT_FILENO)};
     const struct columns choice = {.kind = get->kind,
                                    .wide = get->common.output == OUTPUT_WIDE,

@@ -12,14 +12,26 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "hypervisor/hostd/client.h"
+#include "hypervisor/hostd/rights.h"
 #include "hypervisor/hostd/server.h"
 
 #define SECRET_FILE_DEFAULT "/etc/ferry/hostd.secret"
-enum { KEY_LISTEN = 0x200, KEY_SECRET, KEY_PORTS, KEY_AT, KEY_KILL, KEY_PING, KEY_PROBE };
+enum {
+    KEY_LISTEN = 0x200,
+    KEY_PID_DIR,
+    KEY_USER,
+    KEY_SECRET,
+    KEY_PORTS,
+    KEY_AT,
+    KEY_KILL,
+    KEY_PING,
+    KEY_PROBE
+};
 
 struct options {
     const char *listen, *secret_file, *at; /* at: run as a client */
     const char *kill, *probe;
+    const char *pid_dir, *user; /* of the guests' QEMUs */
     bool ping;
     unsigned port_min, port_max;
 };
@@ -40,6 +52,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     struct options *options = state->input;
     switch (key) {
     case KEY_LISTEN: options->listen = arg; return 0;
+    case KEY_PID_DIR: options->pid_dir = arg; return 0;
+    case KEY_USER: options->user = arg; return 0;
     case KEY_SECRET: options->secret_file = arg; return 0;
     case KEY_AT: options->at = arg; return 0;
     case KEY_KILL: options->kill = arg; return 0;
@@ -59,10 +73,10 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 
 static bool serve(const struct options *options, const char *secret, struct err *err)
 {
-    const struct hostd_config config = {
+    struct hostd_config config = {
         .listen = options->listen,
         .secret = secret,
-        .sockets = {"/proc", options->port_min, options->port_max},
+        .sockets = {"/proc", options->port_min, options->port_max, {options->pid_dir, 0}},
     };
     char address[HV_URI_MAX];
     sigset_t signals;
@@ -71,6 +85,8 @@ static bool serve(const struct options *options, const char *secret, struct err 
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    if (!identity_user(options->user, &config.sockets.identity.user, err) || !rights_drop(err))
+        return false;
     if (!sockets_self_test(err)) /* fail now, not during a stalled switch-over */
         return err_wrap(err, "hostd cannot close sockets here");
     OWNED(hostd_server) server = hostd_server_new(&config, err);
@@ -139,6 +155,9 @@ int verb_hostd(int argc, char **argv)
          "holds the secret shared with Ferry; default " SECRET_FILE_DEFAULT, 0},
         {"ports", KEY_PORTS, "MIN-MAX", 0,
          "migration_port_min and _max of qemu.conf; default 49152-49215", 0},
+        {"pid-dir", KEY_PID_DIR, "DIR", 0,
+         "libvirt's pid files of the guests; default " IDENTITY_PID_DIR, 0},
+        {"qemu-user", KEY_USER, "USER", 0, "user of qemu.conf; default libvirt-qemu or qemu", 0},
         {"at", KEY_AT, "ADDR:PORT", 0, "run as a client of this helper", 1},
         {"kill", KEY_KILL, "UUID", 0, "close the sockets of that guest's migration", 1},
         {"probe", KEY_PROBE, "ADDR:PORT", 0,
@@ -153,6 +172,8 @@ int verb_hostd(int argc, char **argv)
     };
     struct options options = {.listen = HOSTD_LISTEN_DEFAULT,
                               .secret_file = SECRET_FILE_DEFAULT,
+                              .pid_dir = IDENTITY_PID_DIR,
+                              .user = "",
                               .port_min = SOCKETS_PORT_MIN,
                               .port_max = SOCKETS_PORT_MAX};
     char secret[HV_SECRET_MAX];

@@ -8,6 +8,7 @@
 
 #include "base/own.h"
 #include "cli/common/cli.h"
+#include "store/query_process.h"
 
 enum { KEY_SERVER = 0x100, NAME_MAX_ = 64 };
 
@@ -103,6 +104,9 @@ int main(int argc, char **argv)
 {
     if (!cli_hold_standard_files())
         return EXIT_FAILED;
+    if (argc == 2 &&
+        text_equal(argv[1], QUERY_WORKER)) /* started by the appliance, not by people */
+        return query_process_main();
     static const struct argp_option options[] = {
         {"server", KEY_SERVER, "URL", 0, "the appliance", 0},
         {"help", 'h', NULL, 0, "list the verbs", 0},

@@ -149,7 +149,7 @@ static int print(struct json_object *answer, enum format format, struct err *err
     struct buf text;
     buf_init(&text, CLI_PAGE_MAX);
     query_csv(answer, &text);
-    return cli_print(&text);
+    return cli_print_data(&text);
 }
 
 static const char *hint_of(const struct err *err)

@@ -1,4 +1,6 @@
 /* serve.c - `ferry serve`: runs the appliance (appliance/appliance.h). */
+#include <sys/stat.h>
+
 #include "appliance/appliance.h"
 #include "appliance/config.h"
 #include "cli/common/cli.h"
@@ -65,5 +67,6 @@ int verb_serve(int argc, char **argv)
     struct appliance_options options = {.config_file = CONFIG_FILE_DEFAULT};
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return EXIT_USAGE;
+    (void)umask(027); /* what it writes is not for others */
     return serve(&options);
 }

@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/control/drain.h"
-#include "engine/control/eviction.h"
 #include "engine/data/flags.h"
 #include "engine/data/monitor.h"
 #include "engine/model/job/launcher.h"
@@ -196,9 +195,7 @@ static void fill_guest(const struct fleet *f, const struct guest *guest, char **
     out->state = HV_STATE_NONE;
     if (guest->owner != NULL)
         fill_place(guest, out);
-    out->strategy =
-        strategy_effective(guest->settings != NULL ? guest->settings->strategy : STRATEGY_UNSET,
-                           f->config.eviction_strategy);
+    out->strategy = evacuation_strategy(f, guest);
     out->persistent = guest->persistent;
     out->memory_kib = guest->memory_kib;
     out->vcpus = guest->vcpus;

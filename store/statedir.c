@@ -1,12 +1,15 @@
 /* statedir.c - see statedir.h. */
 #include "store/statedir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 enum { LOCK_TRIES_MAX = 10, PID_TEXT_BYTES = 12 };
 
@@ -25,6 +28,10 @@ static bool make_dir(struct statedir *state, struct err *err)
         return db_fail_errno(errno, state->dir, "cannot stat the state directory", err);
     if (!S_ISDIR(seen.st_mode))
         return err_set(err, ERR_INVALID, "%s: is not a directory; name another state directory",
+                       state->dir);
+    if ((seen.st_mode & S_IWOTH) != 0)
+        return err_set(err, ERR_FORBIDDEN,
+                       "%s: others can write it; chmod o-w %s, and check its files", state->dir,
                        state->dir);
     if (faccessat(AT_FDCWD, state->dir, R_OK | W_OK | X_OK, AT_EACCESS) != 0)
         return db_fail_errno(errno, state->dir, "cannot use the state directory", err);
@@ -103,6 +110,29 @@ static bool write_pid(const struct statedir *state, struct err *err)
            db_fail_errno(n < 0 ? errno : ENOSPC, state->lock_path, "cannot write the pid", err);
 }
 
+/* Files of an older Ferry, or of one with another umask, are taken from others. */
+static bool close_to_others(const struct statedir *state, struct err *err)
+{
+    static const char *const stems[] = {"ferry.db", "samples.db", "lock"};
+    DIR *dir = opendir(state->dir);
+    if (dir == NULL)
+        return db_fail_errno(errno, state->dir, "cannot list the state directory", err);
+    bool done = true;
+    for (const struct dirent *entry; done && (entry = readdir(dir)) != NULL;) {
+        struct stat seen;
+        bool ours = false;
+        for (size_t i = 0; i < COUNT(stems); i++)
+            ours = ours || text_has_prefix(entry->d_name, stems[i]);
+        if (!ours || fstatat(dirfd(dir), entry->d_name, &seen, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(seen.st_mode) || (seen.st_mode & S_IRWXO) == 0)
+            continue;
+        done = fchmodat(dirfd(dir), entry->d_name, seen.st_mode & 0770, 0) == 0 ||
+               db_fail_errno(errno, entry->d_name, "others can read it, and chmod fails", err);
+    }
+    (void)closedir(dir);
+    return done;
+}
+
 bool statedir_init(struct statedir *state, const char *dir, struct err *err)
 {
     *state = (struct statedir){.lock_fd = -1};
@@ -113,7 +143,8 @@ bool statedir_init(struct statedir *state, const char *dir, struct err *err)
     if (dir[0] == '\0' || n < 0 || m < 0 || m + 32 > DB_PATH_MAX)
         return err_set(err, ERR_INVALID, "the state directory's name is empty or too long");
 
-    if (make_dir(state, err) && take_lock(state, err) && write_pid(state, err))
+    if (make_dir(state, err) && take_lock(state, err) && close_to_others(state, err) &&
+        write_pid(state, err))
         return true;
     statedir_fini(state, true);
     return false;

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/query_process.h"
+
 static struct test_file *files; /* by name */
 static char *no_arguments[] = {NULL};
 static char **arguments = no_arguments;
@@ -74,6 +76,8 @@ int main(int argc, char **argv)
         return run_all();
     if (strcmp(argv[1], "--list") == 0)
         return list_files();
+    if (strcmp(argv[1], QUERY_WORKER) == 0) /* the API's queries have a process of their own */
+        return query_process_main();
     arguments = argv + 2;
     return run_file(argv[1]);
 }

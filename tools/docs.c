@@ -283,8 +283,11 @@ static void flags(FILE *out)
 
 static void documents(FILE *out)
 {
-    head(out, "Documents", "Objects that users write and Ferry stores.", "kind | meaning");
-#define OBJECT(id, kind, spaced, help) row(out, kind, help);
+    head(out, "Documents",
+         "Objects that users write and Ferry stores: at most so many, 32 KiB each, 64 MiB in all.",
+         "kind | at most | meaning");
+#define OBJECT(id, kind, spaced, max, help) \
+    (void)fprintf(out, "| `%s` | %u | %s |\n", kind, (unsigned)max, help);
 #include "engine/model/objects/object.def"
 #undef OBJECT
     head(out, "Migration settings",

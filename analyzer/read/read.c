@@ -185,20 +185,49 @@ bool read_evidence(int fd, const char *name, const struct read_visitor *visitor,
     return is_fine;
 }
 
+/* An endless device such as /dev/zero is none. A terminal and /dev/null are. */
+static bool is_finite(int fd, struct err *err)
+{
+    struct stat about, null;
+    if (fstat(fd, &about) != 0 || !S_ISCHR(about.st_mode) || isatty(fd) == 1 ||
+        (stat("/dev/null", &null) == 0 && null.st_rdev == about.st_rdev))
+        return true;
+    return err_set(err, ERR_INVALID, "stdin: a device");
+}
+
+/* The shell's <(COMMAND): it has a writer. A named one may never get one. */
+static bool is_unnamed_pipe(int fd, const struct stat *about)
+{
+    char link[32], target[16];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = S_ISFIFO(about->st_mode) ? readlink(link, target, sizeof target - 1) : -1;
+    if (n < 0)
+        return false;
+    target[n] = '\0';
+    return strncmp(target, "pipe:", 5) == 0 && fcntl(fd, F_SETFL, 0) == 0;
+}
+
 bool read_evidence_path(const char *path, const struct read_visitor *visitor,
                         struct read_report *out_report, struct err *err)
 {
     *out_report = (struct read_report){0};
-    if (strcmp(path, "-") == 0)
-        return read_evidence(STDIN_FILENO, "stdin", visitor, out_report, err);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat about;
+    if (strcmp(path, "-") == 0)
+        return is_finite(STDIN_FILENO, err) &&
+               read_evidence(STDIN_FILENO, "stdin", visitor, out_report, err);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &about) != 0) {
         int error = errno;
         if (fd >= 0)
             (void)close(fd);
         return err_set(err, error == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", path,
                        strerror(error));
+    }
+    if (!S_ISDIR(about.st_mode) && !S_ISREG(about.st_mode) && !is_unnamed_pipe(fd, &about)) {
+        (void)close(fd);
+        return err_set(err, ERR_INVALID,
+                       "%s: not a regular file; give a stream by: ferry explain --file - < FILE",
+                       path);
     }
     bool is_fine = S_ISDIR(about.st_mode) ? folder_read(fd, path, visitor, out_report, err)
                                           : read_evidence(fd, path, visitor, out_report, err);

@@ -113,6 +113,44 @@ int cli_print(struct buf *take_text)
     return EXIT_DONE;
 }
 
+/* On a terminal, what it may obey instead of show is replaced: by '?', or in JSON by an escape.
+ * Elsewhere every byte is passed on. Line ends and tabs stay. */
+static char *safe_text(const char *text, bool is_json)
+{
+    struct buf out;
+    unsigned code;
+    buf_init(&out, CLI_PAGE_MAX);
+    while (*text != '\0') {
+        size_t unsafe = *text != '\n' && *text != '\t' ? text_unsafe_bytes(text, &code) : 0;
+        size_t n = text_utf8_bytes(text) > 0 ? text_utf8_bytes(text) : 1;
+        if (unsafe == 0)
+            buf_add_bytes(&out, text, n);
+        else if (is_json)
+            buf_addf(&out, "\\u%04x", code);
+        else
+            buf_add(&out, "?");
+        text += unsafe > 0 ? unsafe : n;
+    }
+    return buf_take(&out);
+}
+
+static int print_data(struct buf *take_text, bool is_json)
+{
+    if (!cli_is_terminal(STDOUT_FILENO) || take_text->data == NULL || take_text->failed)
+        return cli_print(take_text);
+    OWNED_TEXT safe = safe_text(take_text->data, is_json);
+    buf_fini(take_text);
+    buf_init(take_text, CLI_PAGE_MAX);
+    buf_add(take_text, safe != NULL ? safe : "");
+    take_text->failed = take_text->failed || safe == NULL;
+    return cli_print(take_text);
+}
+
+int cli_print_data(struct buf *take_text)
+{
+    return print_data(take_text, false);
+}
+
 int cli_print_json(struct json_object *value)
 {
     struct buf text;
@@ -120,7 +158,7 @@ int cli_print_json(struct json_object *value)
     buf_add(&text, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PRETTY |
                                                              JSON_C_TO_STRING_NOSLASHESCAPE));
     buf_add(&text, "\n");
-    return cli_print(&text);
+    return print_data(&text, true);
 }
 
 bool cli_hold_standard_files(void)
@@ -153,9 +191,18 @@ bool cli_is_terminal(int fd)
 size_t cli_width(int fd, size_t fallback)
 {
     struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    int64_t width;
+    if (columns != NULL && text_to_i64(columns, 1, 10000, &width))
+        return (size_t)width;
     if (!cli_is_terminal(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return fallback;
     return size.ws_col;
+}
+
+size_t cli_table_width(enum output output)
+{
+    return output == OUTPUT_WIDE ? 0 : cli_width(STDOUT_FILENO, 0);
 }
 
 bool cli_wants_colour(int fd)

@@ -49,6 +49,8 @@ extern const struct argp_child cli_options_children[];
 int cli_fail(const struct err *err, const char *hint);
 /* Prints a table buffer or any built text; returns EXIT_DONE, or fails without memory. */
 int cli_print(struct buf *take_text);
+/* The same for text that others wrote: on a terminal without what it may obey. */
+int cli_print_data(struct buf *take_text);
 int cli_print_json(struct json_object *value); /* the same, indented */
 
 /* Call first: opens descriptors 0 to 2 if the parent closed them. Otherwise the next file would get
@@ -58,8 +60,10 @@ bool cli_hold_standard_files(void);
 int cli_end(int status);
 
 bool cli_is_terminal(int fd);
-/* Columns of the terminal on fd, or fallback. */
+/* COLUMNS if it is set; else the columns of the terminal on fd; fallback if it is none. */
 size_t cli_width(int fd, size_t fallback);
+/* For a table on standard output: 0, nothing is cut, unless it is a terminal or COLUMNS is set. */
+size_t cli_table_width(enum output output);
 bool cli_wants_colour(int fd); /* a terminal, and NO_COLOR is not set */
 
 #endif

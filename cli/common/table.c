@@ -8,7 +8,7 @@
 enum { GAP = 2, NARROWEST = 6 };
 
 struct table_cell {
-    char text[TABLE_CELL_MAX];
+    char *text; /* owned; NULL: empty */
     enum colour colour;
 };
 
@@ -23,6 +23,8 @@ void table_init(struct table *table, const char *const *titles, size_t n_columns
 
 void table_fini(struct table *table)
 {
+    for (size_t i = 0; i < table->n_rows * table->n_columns; i++)
+        free(table->cells[i].text);
     free(table->cells);
     memset(table, 0, sizeof *table);
 }
@@ -54,15 +56,18 @@ static struct table_cell *cell_at(const struct table *table, size_t row, size_t 
 
 void table_clean(char *out, size_t out_bytes, const char *text)
 {
+    char *to = out;
+    unsigned code;
     (void)text_copy(out, out_bytes, text != NULL ? text : "");
-    for (unsigned char *at = (unsigned char *)out; *at != '\0'; at++) {
-        bool is_c1 = at[0] == 0xC2 && at[1] >= 0x80 &&
-                     at[1] < 0xA0; /* U+009B also starts an escape sequence */
-        if (*at < ' ' || *at == 0x7f || is_c1)
-            *at = '?';
-        if (is_c1)
-            *++at = '?';
+    for (const char *at = out; *at != '\0';) {
+        size_t unsafe = text_unsafe_bytes(at, &code), n = text_utf8_bytes(at);
+        if (unsafe > 0)
+            *to++ = '?';
+        for (size_t i = 0; unsafe == 0 && i < (n > 0 ? n : 1); i++)
+            *to++ = at[i];
+        at += unsafe > 0 ? unsafe : n > 0 ? n : 1;
     }
+    *to = '\0';
 }
 
 void table_set(struct table *table, size_t column, const char *text)
@@ -71,7 +76,13 @@ void table_set(struct table *table, size_t column, const char *text)
     if (table->failed || table->n_rows == 0)
         return;
     struct table_cell *cell = cell_at(table, table->n_rows - 1, column);
-    table_clean(cell->text, sizeof cell->text, text != NULL && *text != '\0' ? text : "-");
+    const char *shown = text != NULL && *text != '\0' ? text : "-";
+    free(cell->text);
+    cell->text = malloc(strlen(shown) + 1);
+    if (cell->text == NULL)
+        table->failed = true;
+    else
+        table_clean(cell->text, strlen(shown) + 1, shown);
 }
 
 void table_colour(struct table *table, size_t column, enum colour colour)
@@ -130,12 +141,17 @@ enum colour colour_of_phase(const char *phase)
     return COLOUR_NONE;
 }
 
+static const char *text_of(const struct table_cell *cell)
+{
+    return cell->text != NULL ? cell->text : "";
+}
+
 static void measure(const struct table *table, size_t *widths)
 {
     for (size_t column = 0; column < table->n_columns; column++) {
         widths[column] = strlen(table->titles[column]);
         for (size_t row = 0; row < table->n_rows; row++) {
-            size_t length = strlen(cell_at(table, row, column)->text);
+            size_t length = strlen(text_of(cell_at(table, row, column)));
             if (length > widths[column])
                 widths[column] = length;
         }
@@ -203,7 +219,7 @@ bool table_render(const struct table *table, size_t width, bool coloured, struct
             const struct table_cell *cell = cell_at(table, row, column);
             bool is_coloured = coloured && cell->colour != COLOUR_NONE && widths[column] > 0;
             buf_add(out, colour_on(cell->colour, is_coloured));
-            put_cell(out, cell->text, widths[column], column == last);
+            put_cell(out, text_of(cell), widths[column], column == last);
             buf_add(out, colour_off(is_coloured));
         }
         buf_add(out, "\n");

@@ -213,7 +213,11 @@ bool page_check(struct json_object *status, const struct page_style *style, stru
                *view_text(status, "refusal") == '\0' && view_count(status, "wouldWaitFor") == 0;
     add_guest(status, out);
     add_answer(status, now, out);
-    page_fact(out, "Eviction", view_text(status, "evictionStrategy"));
+    bool unset = json_at(status, "evictionStrategy") != NULL &&
+                 *view_text(status, "evictionStrategy") == '\0';
+    page_fact(out, "Eviction",
+              unset ? "not set; a drain treats it as LiveMigrateIfPossible"
+                    : view_text(status, "evictionStrategy"));
     add_forecast(status, out);
     add_rate(status, out);
     add_reasons(status, out);

@@ -58,6 +58,13 @@ static enum colour colour_of(const char *state)
     return text_equal(state, "Blocked") || text_equal(state, "Failed") ? COLOUR_BAD : COLOUR_BUSY;
 }
 
+/* In a plan: would it wait now, for its namespace's quota or for memory on another node? */
+static bool would_wait(struct json_object *guest)
+{
+    return text_equal(view_text(guest, "state"), "Waiting") &&
+           *view_text(guest, "target") == '\0' && *view_text(guest, "message") != '\0';
+}
+
 /* planned: a dry run, without failed attempts. */
 static void add_guests(struct json_object *object, bool planned, const struct page_style *style,
                        struct buf *out)
@@ -73,17 +80,19 @@ static void add_guests(struct json_object *object, bool planned, const struct pa
         struct json_object *guest = view_element(object, "status.guests", i);
         char name[TABLE_CELL_MAX], memory[HUMAN_TEXT_MAX];
         const char *state = view_text(guest, "state");
-        bool moves = planned && text_equal(state, "Waiting");
+        bool moves = planned && text_equal(state, "Waiting") && !would_wait(guest);
         fill_name(guest, name, sizeof name);
         human_bytes((uint64_t)view_i64(guest, "memoryKiB", 0) << 10, memory);
         table_add_row(&table);
         table_set(&table, 0, name);
         table_set(&table, 1, memory);
-        table_set(&table, 2, moves ? "Migrates" : state);
+        table_set(&table, 2, moves ? "Migrates" : planned && would_wait(guest) ? "Waits" : state);
         table_colour(&table, 2, colour_of(state));
         if (!planned)
             table_set(&table, 3, view_text(guest, "attempts"));
         const char *reason = view_text(guest, "reason"); /* a guest that migrates has none */
+        if (planned && would_wait(guest))
+            reason = view_text(guest, "message");
         table_set(&table, planned ? 3 : 4,
                   *reason != '\0' ? reason : view_text(guest, "migration"));
     }
@@ -134,18 +143,34 @@ static void add_shut_off(struct json_object *object, struct buf *out)
                  (long long)total - (long long)listed);
 }
 
+static void add_unset(struct json_object *object, struct buf *out)
+{
+    int64_t n = view_i64(object, "status.strategyUnset", 0);
+    if (n > 0)
+        buf_addf(out,
+                 "%lld of them %s no eviction strategy, nor does the fleet: treated as "
+                 "LiveMigrateIfPossible.\n",
+                 (long long)n, n == 1 ? "has" : "have");
+}
+
 bool page_plan(struct json_object *object, const struct page_style *style, struct buf *out)
 {
     char node[TABLE_CELL_MAX];
-    size_t total = view_count(object, "status.guests"), stuck = 0;
-    for (size_t i = 0; i < total; i++)
+    size_t total = view_count(object, "status.guests"), stuck = 0, waits = 0;
+    for (size_t i = 0; i < total; i++) {
         stuck += is_stuck(view_element(object, "status.guests", i));
+        waits += would_wait(view_element(object, "status.guests", i));
+    }
     table_clean(node, sizeof node, view_text(object, "spec.nodeName"));
     if (total == 0)
         buf_addf(out, "%s has no guests: a drain would complete at once.\n", node);
     else
         buf_addf(out, "Drain of %s: %zu of %zu guests would migrate, in this order%s\n", node,
-                 total - stuck, total, stuck > 0 ? "; others are blocked." : ".");
+                 total - stuck - waits, total, stuck > 0 ? "; others are blocked." : ".");
+    if (waits > 0)
+        buf_addf(out, "%zu would wait for what %s row says.\n", waits,
+                 waits == 1 ? "its" : "their");
+    add_unset(object, out);
     add_guests(object, true, style, out);
     (void)add_blockers(object, out);
     add_shut_off(object, out);
@@ -174,6 +199,7 @@ void page_drain(struct json_object *object, const struct page_style *style, stru
     if (view_count(object, "status.guests") > 0)
         buf_add(out, "Guests:\n");
     add_guests(object, false, style, out);
+    add_unset(object, out);
     (void)add_blockers(object, out);
     add_shut_off(object, out);
 }

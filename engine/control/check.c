@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "engine/control/admission.h"
-#include "engine/control/eviction.h"
+#include "engine/control/drain.h"
 #include "engine/control/placement_scan.h"
 #include "engine/control/policy_choose.h"
 #include "engine/data/expect.h"
@@ -55,8 +55,7 @@ static void add_guest(const struct asked *a, struct json_object *root)
 
 static void add_state(const struct asked *a, struct json_object *root)
 {
-    enum strategy own = a->guest->settings != NULL ? a->guest->settings->strategy : STRATEGY_UNSET;
-    enum strategy strategy = strategy_effective(own, a->f->config.eviction_strategy);
+    enum strategy strategy = evacuation_strategy(a->f, a->guest);
     const struct job *active = fleet_active_job(a->f, a->guest->uuid);
     json_add_text(root, "evictionStrategy", strategy_name(strategy));
     json_add_text(root, "activeMigration", active != NULL ? active->name : NULL);

@@ -41,6 +41,20 @@ static void join(struct drain_turn *t)
     t->changed = true;
 }
 
+/* Guests for which neither they nor the fleet set an eviction strategy: treated as
+ * LiveMigrateIfPossible, which the status says. True: the count changed. */
+static bool count_unset(const struct drain_turn *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->drain->n; i++) {
+        const struct guest *guest = fleet_guest(t->f, t->drain->guests[i].uuid);
+        n += guest != NULL && evacuation_strategy(t->f, guest) == STRATEGY_UNSET;
+    }
+    bool changed = n != t->drain->n_unset;
+    t->drain->n_unset = n;
+    return changed;
+}
+
 static enum drain_state state_of(const struct drain_turn *t)
 {
     const struct drain *drain = t->drain;
@@ -203,6 +217,7 @@ void drain_advance(struct fleet *f, struct object *object, struct moment now, st
     for (size_t i = 0; i < t.drain->n; i++)
         drain_check_guest(&t, &t.drain->guests[i]);
     t.changed = drain_list_shut_off(t.drain, t.node) || t.changed;
+    t.changed = count_unset(&t) || t.changed;
     enum drain_state state = state_of(&t);
     if (state != t.drain->state) {
         enter(&t, state, NULL);
@@ -347,6 +362,7 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
     if (rejections != NULL)
         plan_targets(&t, rejections);
     (void)drain_list_shut_off(&drain, t.node);
+    (void)count_unset(&t);
     drain.state = state_of(&t);
     state_message(&t, drain.message, sizeof drain.message);
     char *status = rejections != NULL ? drain_status(&drain) : NULL;

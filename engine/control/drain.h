@@ -49,6 +49,8 @@ char *drain_plan(struct fleet *f, const char *node, bool shutdown, struct moment
 
 /* The unfinished drain of that node, or NULL. */
 struct object *drain_of_node(struct fleet *f, const char *node);
+/* The guest's eviction strategy, else the fleet's, else UNSET. */
+enum strategy evacuation_strategy(const struct fleet *f, const struct guest *guest);
 /* How a drain treats a guest: migrate, leave it blocked, shut down. */
 enum drain_action { DRAIN_ACTION_MIGRATE, DRAIN_ACTION_BLOCK, DRAIN_ACTION_SHUT_DOWN };
 enum drain_action drain_action(const struct fleet *f, const struct domain *domain, bool shutdown,
@@ -61,7 +63,8 @@ bool evacuation_mark(struct fleet *f, struct guest *guest, bool by_descheduler, 
 void evacuation_clear(struct fleet *f, struct guest *guest, const char *who, struct moment now,
                       struct effects *fx);
 /* Emits an event: a guest on its node must be evacuated and cannot be migrated. */
-void evacuation_report_blocked(const struct guest *guest, struct moment now, struct effects *fx);
+void evacuation_report_blocked(const struct fleet *f, const struct guest *guest, struct moment now,
+                               struct effects *fx);
 /* Does this job evacuate that node? */
 bool evacuation_is_of(const struct job *job, const char *node);
 /* Creates an evacuation job; NULL with err. */

@@ -63,7 +63,7 @@ static void show_blocked(struct drain_turn *t, struct drain_guest *guest,
     drain_show(t, guest, DRAIN_GUEST_BLOCKED, block, "%s: %s", unmovable_name(row), text);
     t->changed = t->changed || is_new;
     if (is_new && t->object != NULL && domain->guest->owner != NULL)
-        evacuation_report_blocked(domain->guest, t->now, t->fx);
+        evacuation_report_blocked(t->f, domain->guest, t->now, t->fx);
 }
 
 /* ---- the guest's job ---- */

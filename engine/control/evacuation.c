@@ -40,6 +40,12 @@ static bool is_orphan(const struct guest *guest)
     return false;
 }
 
+enum strategy evacuation_strategy(const struct fleet *f, const struct guest *guest)
+{
+    return strategy_effective(guest->settings != NULL ? guest->settings->strategy : STRATEGY_UNSET,
+                              f->config.eviction_strategy);
+}
+
 enum drain_action drain_action(const struct fleet *f, const struct domain *domain, bool shutdown,
                                enum block *out_block)
 {
@@ -54,9 +60,7 @@ enum drain_action drain_action(const struct fleet *f, const struct domain *domai
         *out_block = BLOCK_ORPHAN;
         return DRAIN_ACTION_BLOCK;
     }
-    const struct settings *settings = domain->guest->settings;
-    enum strategy strategy = strategy_effective(
-        settings != NULL ? settings->strategy : STRATEGY_UNSET, f->config.eviction_strategy);
+    enum strategy strategy = evacuation_strategy(f, domain->guest);
     enum moves moves = strategy_moves(strategy);
     bool movable = migratable_first_live(&domain->migratable) == UNMOVABLE_COUNT;
     *out_block = BLOCK_NONE;
@@ -90,7 +94,10 @@ struct job *evacuation_job(struct fleet *f, struct guest *guest, const char *req
     struct job *job = admission_automatic(f, guest, request, now, fx, err);
     if (job != NULL)
         effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, false,
-                     "SuccessfulCreate", "Created Migration %s", job->name);
+                     "SuccessfulCreate", "Created Migration %s%s", job->name,
+                     evacuation_strategy(f, guest) == STRATEGY_UNSET
+                         ? "; no eviction strategy is set: treated as LiveMigrateIfPossible"
+                         : "");
     return job;
 }
 
@@ -122,13 +129,15 @@ void evacuation_advance(struct fleet *f, struct guest *guest, struct moment now,
             FIELD_TEXT(ERROR, err.text));
 }
 
-void evacuation_report_blocked(const struct guest *guest, struct moment now, struct effects *fx)
+void evacuation_report_blocked(const struct fleet *f, const struct guest *guest, struct moment now,
+                               struct effects *fx)
 {
     char text[MIGRATABLE_TEXT_MAX];
     const struct migratable *migratable = &guest->owner->migratable;
     unmovable_text(migratable_first_live(migratable), migratable, text);
     effects_note(fx, involved_guest(guest->ns, guest->name, guest->uuid), now.wall_ms, true,
-                 "Migrated", "EvictionStrategy is set but vmi is not migratable; %s", text);
+                 "Migrated", "EvictionStrategy is %s vmi is not migratable; %s",
+                 evacuation_strategy(f, guest) == STRATEGY_UNSET ? "not set and" : "set but", text);
 }
 
 bool evacuation_mark(struct fleet *f, struct guest *guest, bool by_descheduler, struct moment now,
@@ -141,7 +150,7 @@ bool evacuation_mark(struct fleet *f, struct guest *guest, bool by_descheduler, 
         return err_set(err, ERR_NOMEM, "out of memory: evacuation not recorded");
     if (drain_action(f, guest->owner, false, &block) == DRAIN_ACTION_BLOCK &&
         block == BLOCK_NOT_MIGRATABLE)
-        evacuation_report_blocked(guest, now, fx);
+        evacuation_report_blocked(f, guest, now, fx);
     evacuation_advance(f, guest, now, fx);
     return true;
 }

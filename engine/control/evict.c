@@ -66,7 +66,7 @@ static void act(struct fleet *f, struct guest *guest, const struct eviction_requ
     struct err ignored = {0};
     if (request->dry_run)
         return;
-    if (answer == EVICTION_MARKED)
+    if (answer == EVICTION_MARKED || answer == EVICTION_MARKED_UNSET)
         (void)evacuation_mark(f, guest, request->descheduler, now, fx, &ignored);
     if (answer == EVICTION_SHUT_DOWN) {
         (void)effects_order(fx, EFFECT_DO_SHUTDOWN, guest->owner->node->name, guest->uuid,
@@ -122,16 +122,16 @@ bool objects_evict(struct fleet *f, const struct eviction_request *request, stru
     struct eviction_case c = {
         .ours = domain_is_up(guest->owner),
         .is_target = is_target,
-        .strategy =
-            strategy_effective(guest->settings != NULL ? guest->settings->strategy : STRATEGY_UNSET,
-                               f->config.eviction_strategy),
+        .strategy = evacuation_strategy(f, guest),
         .migratable = migratable_first_live(&guest->owner->migratable) == UNMOVABLE_COUNT,
         .marked = strcmp(guest->evacuation_node, node) == 0,
         .shutdown_allowed = request->allow_shutdown,
+        .descheduler = request->descheduler,
     };
     enum eviction answer = eviction_answer(&c);
+    bool marked = answer == EVICTION_MARKED || answer == EVICTION_MARKED_UNSET;
     bool moves = strategy_moves(c.strategy) != MOVES_NO; /* External: by somebody else */
-    if (answer == EVICTION_MARKED && moves && fleet_active_job(f, guest->uuid) == NULL &&
+    if (marked && moves && fleet_active_job(f, guest->uuid) == NULL &&
         !admission_allows(f, guest, "", true, err)) {
         err->code = ERR_LIMIT; /* 429, as all other denials; nothing is marked */
         return err_wrap(err, "VMI \"%s/%s\" cannot be evacuated", guest->ns, guest->name);

@@ -52,17 +52,16 @@ bool strategy_marks(enum strategy strategy)
 enum strategy strategy_effective(enum strategy guest, enum strategy fleet)
 {
     assert(guest < STRATEGY_COUNT && fleet < STRATEGY_COUNT);
-    if (guest != STRATEGY_UNSET)
-        return guest;
-    return fleet != STRATEGY_UNSET ? fleet : STRATEGY_NONE;
+    return guest != STRATEGY_UNSET ? guest : fleet;
 }
 
 enum eviction eviction_answer(const struct eviction_case *c)
 {
-    enum moves moves = strategy_moves(c->strategy);
-    assert(c->strategy != STRATEGY_UNSET);
+    bool unset = c->strategy == STRATEGY_UNSET;
+    enum strategy strategy = unset && c->descheduler ? STRATEGY_NONE : c->strategy;
+    enum moves moves = strategy_moves(strategy);
     /* External: marked whether the guest is migratable or not. */
-    bool marks = strategy_marks(c->strategy) && (c->migratable || moves == MOVES_NO);
+    bool marks = strategy_marks(strategy) && (c->migratable || moves == MOVES_NO);
     if (!c->ours)
         return EVICTION_NOT_OURS;
     if (moves == MOVES_YES && !c->migratable)
@@ -72,6 +71,6 @@ enum eviction eviction_answer(const struct eviction_case *c)
     if (c->is_target) /* also with None: the guest does not run on that node yet */
         return EVICTION_TARGET_POD;
     if (marks)
-        return EVICTION_MARKED;
+        return unset ? EVICTION_MARKED_UNSET : EVICTION_MARKED;
     return c->shutdown_allowed ? EVICTION_SHUT_DOWN : EVICTION_WOULD_SHUT_DOWN;
 }

@@ -212,6 +212,54 @@ static struct object *make(struct fleet *f, const struct object_request *request
     return object;
 }
 
+static size_t bytes_of(const char *spec, const char *metadata)
+{
+    return (spec != NULL ? strlen(spec) : 0) + (metadata != NULL ? strlen(metadata) : 0);
+}
+
+/* Caps: of the object's size, of its kind's number, of all objects' bytes. */
+static bool fits(const struct fleet *f, const struct object_request *request, bool is_new,
+                 struct err *err)
+{
+    const char *kind = object_kind_name(request->kind);
+    size_t bytes = bytes_of(request->spec_json, request->metadata_json), n = 0;
+    if (bytes > OBJECT_BYTES_MAX)
+        return err_set(err, ERR_FORBIDDEN,
+                       "%s \"%s\" has %zu bytes of spec and metadata; at most %d are accepted",
+                       kind, request->name, bytes, OBJECT_BYTES_MAX);
+    for (enum object_kind of = 0; of < OBJECT_COUNT; of++) {
+        const struct object *object;
+        DL_FOREACH(f->of_kind[of], object)
+        {
+            bytes += bytes_of(object->spec_json, object->metadata_json);
+            n += of == request->kind;
+        }
+    }
+    if (is_new && n >= object_kind_max(request->kind))
+        return err_set(err, ERR_FORBIDDEN, "limit reached: %u %s objects; delete some first",
+                       object_kind_max(request->kind), kind);
+    if (bytes > OBJECTS_BYTES_MAX)
+        return err_set(err, ERR_FORBIDDEN, "limit reached: %d bytes of objects; delete some first",
+                       OBJECTS_BYTES_MAX);
+    return true;
+}
+
+/* The oldest finished drain makes room for a new one: nobody deletes them. */
+static void drop_finished_drain(struct fleet *f)
+{
+    struct object *object, *oldest = NULL;
+    unsigned n = 0;
+    DL_FOREACH(f->of_kind[OBJECT_DRAIN], object)
+    {
+        n++;
+        if (object->drain != NULL && drain_is_final(object->drain->state) &&
+            (oldest == NULL || object->created_ms < oldest->created_ms))
+            oldest = object;
+    }
+    if (n >= object_kind_max(OBJECT_DRAIN) && oldest != NULL)
+        fleet_remove_object(f, oldest);
+}
+
 static bool may_put(const struct fleet *f, const struct object_request *request,
                     const struct object *old, struct err *err)
 {
@@ -229,9 +277,7 @@ static bool may_put(const struct fleet *f, const struct object_request *request,
                        kind, request->name);
     if (old != NULL && old->kind == OBJECT_DRAIN)
         return err_set(err, ERR_REFUSED, "a Drain cannot be changed; delete it and create another");
-    if (old == NULL && HASH_COUNT(f->objects) >= OBJECTS_MAX)
-        return err_set(err, ERR_LIMIT, "limit reached: %d objects", OBJECTS_MAX);
-    return true;
+    return fits(f, request, old == NULL, err);
 }
 
 /* Can it be parsed and take effect? A dry run gets the same answer. */
@@ -269,6 +315,8 @@ static void fill_ref(const struct object *object, struct migration_ref *out_ref)
 bool objects_put(struct fleet *f, const struct object_request *request, struct moment now,
                  struct effects *fx, struct migration_ref *out_ref, struct err *err)
 {
+    if (request->kind == OBJECT_DRAIN && !request->dry_run)
+        drop_finished_drain(f);
     struct object *old = fleet_object(f, request->kind, request->ns, request->name);
     if (!may_put(f, request, old, err))
         return false;

@@ -1,16 +1,15 @@
 /* api_query.c - /query: one SQL query on the store. Read-only and bounded (store/query.h), one at a
  * time, because requests share the workers.
  *
- * A query can take seconds of CPU, so cross-origin requests are refused, POST and GET. The limit of
- * a statement is lower than in `ferry query --state`, which has a process of its own: planning a
- * join cannot be interrupted and its time grows with the length of the statement (4 KiB: up to 2.5
- * s, 8 KiB: 12 s). */
+ * A query can take seconds of CPU, so cross-origin requests are refused, POST and GET. It runs in a
+ * process with limits of its own (store/query_process.h): planning a join cannot be interrupted,
+ * and its time grows with the length of the statement (4 KiB: up to 2.5 s, 8 KiB: 12 s). */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "exporter/api/api_request.h"
 #include "exporter/exporter_impl.h"
-#include "store/query.h"
+#include "store/query_process.h"
 
 enum { QUERY_HTTP_MS = 5000, QUERY_HTTP_ROWS = 10000, QUERY_HTTP_SQL = 4096 };
 
@@ -68,7 +67,7 @@ static void ask(const struct api_call *call, const char *sql, const struct query
         out_reply->try_again = true;
         return;
     }
-    struct json_object *answer = query_run(x->state_dir, sql, limits, &err);
+    struct json_object *answer = query_process_run(x->state_dir, sql, limits, &err);
     atomic_store(&x->is_querying, false);
     if (answer == NULL) {
         reply_err(out_reply, &err, KIND_NONE, NULL);

@@ -22,6 +22,8 @@ struct scan {
     struct process_inode *wanted; /* process_find_holders() */
     size_t n_wanted;
     const char *uuid;
+    const struct identity *identity; /* NULL: nobody is asked who they are */
+    pid_t pid;                       /* being visited */
     int64_t until_ms;
     struct stat home; /* our network namespace */
     char *line;       /* PROCESS_LINE_MAX */
@@ -168,7 +170,8 @@ static bool inspect(struct scan *scan, int dir, struct err *err)
 {
     bool incoming = false, is_ours = false;
     size_t n = read_line(scan, dir);
-    if (n == 0 || !is_guest(scan, n, &incoming))
+    if (n == 0 || !is_guest(scan, n, &incoming) ||
+        !identity_is_qemu(scan->identity, scan->pid, dir))
         return true;
     if (!is_in_our_network(scan, dir, &is_ours, err))
         return false;
@@ -211,6 +214,7 @@ static bool visit_all(struct scan *scan, DIR *proc,
         int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
             continue; /* ended */
+        scan->pid = (pid_t)strtol(entry->d_name, NULL, 10);
         bool looked = visit(scan, dir, err);
         (void)close(dir);
         if (!looked)
@@ -225,11 +229,16 @@ static int by_number(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
+bool process_sockets_of(const struct process_search *search, const char *uuid, int64_t until_ms,
                         struct process_sockets *out_sockets, struct err *err)
 {
     OWNED_TEXT line = malloc(PROCESS_LINE_MAX);
-    struct scan scan = {.uuid = uuid, .until_ms = until_ms, .line = line, .out = out_sockets};
+    const char *proc = search->proc;
+    struct scan scan = {.uuid = uuid,
+                        .identity = &search->identity,
+                        .until_ms = until_ms,
+                        .line = line,
+                        .out = out_sockets};
     out_sockets->processes = 0;
     out_sockets->incoming = out_sockets->sends_on_closed = false;
     out_sockets->n = 0;

@@ -1,6 +1,7 @@
 /* process.h - which sockets belong to a guest's QEMU, read from /proc.
  *
- * libvirt gives every QEMU `-uuid UUID`, so the guest is found without libvirt, which may hang.
+ * libvirt gives every QEMU `-uuid UUID`, so the guest is found without libvirt, which may hang; its
+ * pid file proves that it is one (identity.h).
  * Only processes in the helper's own network namespace count: /proc may show others, whose sockets
  * must not be closed.
  */
@@ -12,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "hypervisor/hostd/identity.h"
 
 enum {
     PROCESS_SCAN_MAX = 1 << 20, /* entries of /proc */
@@ -28,8 +30,14 @@ struct process_sockets {
     uint64_t inodes[PROCESS_SOCKETS_MAX]; /* in order */
 };
 
-/* `proc` is "/proc". Fails when a process of the guest cannot be inspected. */
-bool process_sockets_of(const char *proc, const char *uuid, int64_t until_ms,
+struct process_search {
+    const char *proc; /* "/proc" */
+    struct identity identity;
+};
+
+/* Processes that only claim to be the guest do not count (identity.h). Fails when a process of the
+ * guest cannot be inspected. */
+bool process_sockets_of(const struct process_search *search, const char *uuid, int64_t until_ms,
                         struct process_sockets *out_sockets, struct err *err);
 /* Which of these inodes some process holds, whatever its network. Fails when one cannot be
  * inspected. */

@@ -15,9 +15,18 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/queue.h"
 #include "base/text.h"
 
-enum { BACKLOG = 16, PAUSE_MS = 100 };
+enum {
+    BACKLOG = 128,
+    PAUSE_MS = 100,
+    HOSTD_ERROR_MAX = 512,
+    LOG_WINDOW_MS = 60000,
+    LOG_LINES_MAX = 10, /* of refused clients, per window */
+};
+
+struct hostd_client;
 
 struct hostd_server {
     char secret[HV_SECRET_MAX], proc[HV_TEXT_MAX], listen[HV_URI_MAX];
@@ -25,8 +34,12 @@ struct hostd_server {
     struct sockets_config sockets;
     int64_t ask_ms, serve_ms;
     int listen_fd, stop_fd;
-    size_t n_threads;
-    pthread_t threads[HOSTD_CLIENTS_MAX];
+    struct hostd_client *clients; /* HOSTD_WAITING_MAX; the listening thread's */
+    int64_t log_since_ms;         /* the listening thread's, as is the next */
+    uint64_t log_lines;
+    struct queue *jobs; /* signed requests */
+    size_t n_threads;   /* the first one listens, the others work */
+    pthread_t threads[1 + HOSTD_CLIENTS_MAX];
 };
 
 static int64_t now_ms(void)
@@ -95,58 +108,17 @@ static void perform(const struct hostd_server *server, const struct hostd_reques
     (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "failed internal no such request");
 }
 
-/* --- one client --- */
+/* --- clients whose request is not complete --- */
 
-static void log_client(const char *peer, const struct hostd_request *request, const struct err *err,
-                       const char *answer, int64_t began_ms)
-{
-    bool refused = err->code != ERR_NONE;
-    if (refused)
-        LOG(WARN, "hostd_refused", FIELD_TEXT(ADDRESS, peer),
-            FIELD_TEXT(ERROR, err_name(err->code)), FIELD_TEXT(TEXT, err->text));
-    else
-        LOG(INFO, "hostd_request", FIELD_TEXT(ADDRESS, peer),
-            FIELD_TEXT(CALL, hostd_verb_name(request->verb)), FIELD_TEXT(GUEST, request->uuid),
-            FIELD_TEXT(TEXT, answer), FIELD_I64(SPENT_MS, now_ms() - began_ms));
-}
-
-/* A signed but malformed request gets a signed error; an unsigned one gets only "no". */
-static bool receive_request(const struct hostd_server *server, int fd, const char *nonce,
-                            struct hostd_request *out_request, char *out_answer, struct err *err)
-{
-    int64_t until_ms = now_ms() + server->ask_ms;
-    char line[HOSTD_REQUEST_MAX];
-    struct err bad = {0};
-    hostd_write_greeting(nonce, line);
-    if (!hostd_send_line(fd, line, until_ms, err) ||
-        !hostd_receive_line(fd, line, sizeof line, until_ms, err))
-        return false;
-    if (hostd_read_request(server->secret, nonce, line, out_request, &bad)) {
-        out_answer[0] = '\0';
-        return true;
-    }
-    if (bad.code == ERR_INVALID) {
-        (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "failed %s %s", err_name(bad.code), bad.text);
-        return true;
-    }
-    (void)hostd_send_line(fd, "no", until_ms, &(struct err){0});
-    *err = bad;
-    return false;
-}
-
-static bool serve(const struct hostd_server *server, int fd, struct hostd_request *request,
-                  char *out_answer, struct err *err)
-{
-    char nonce[HOSTD_HEX_MAX], line[HOSTD_ANSWER_MAX];
-    int64_t until = now_ms() + server->serve_ms;
-    if (!hostd_nonce(nonce, err) || !receive_request(server, fd, nonce, request, out_answer, err))
-        return false;
-    if (out_answer[0] == '\0')
-        perform(server, request, until, out_answer);
-    return hostd_write_answer(server->secret, nonce, request->client_nonce, out_answer, line,
-                              err) &&
-           hostd_send_line(fd, line, until, err);
-}
+/* Only a signed request gets a worker: who sends none, or slowly, holds a slot of this table, which
+ * the newer connections of the same address take from it. */
+struct hostd_client {
+    int fd; /* -1: free */
+    int64_t began_ms, until_ms;
+    struct sockaddr_storage peer;
+    char nonce[HOSTD_HEX_MAX], line[HOSTD_REQUEST_MAX];
+    size_t n; /* bytes of the line */
+};
 
 static void peer_text(const struct sockaddr_storage *peer, char *out_text)
 {
@@ -162,40 +134,231 @@ static void peer_text(const struct sockaddr_storage *peer, char *out_text)
         (void)snprintf(out_text, HV_TEXT_MAX, "local");
 }
 
-static void take_client(const struct hostd_server *server)
+static bool is_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
-    struct sockaddr_storage peer = {0};
-    socklen_t length = sizeof peer;
-    char from[HV_TEXT_MAX], answer[HOSTD_ANSWER_MAX] = "";
-    struct hostd_request request = {.verb = HOSTD_VERBS}; /* until it is known */
+    if (a->ss_family != b->ss_family)
+        return false;
+    if (a->ss_family == AF_INET)
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+               ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+    return a->ss_family != AF_INET6 ||
+           memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+                  &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
+}
+
+/* Any client can cause these: a few lines per window, then their number. */
+static void log_refused(struct hostd_server *server, const struct sockaddr_storage *peer,
+                        const struct err *err)
+{
+    char from[HV_TEXT_MAX];
+    int64_t now = now_ms();
+    if (now - server->log_since_ms >= LOG_WINDOW_MS) {
+        if (server->log_lines > LOG_LINES_MAX)
+            LOG(WARN, "hostd_refused",
+                FIELD_I64(COUNT, (int64_t)server->log_lines - LOG_LINES_MAX));
+        server->log_since_ms = now;
+        server->log_lines = 0;
+    }
+    if (server->log_lines++ >= LOG_LINES_MAX)
+        return;
+    peer_text(peer, from);
+    LOG(WARN, "hostd_refused", FIELD_TEXT(ADDRESS, from), FIELD_TEXT(ERROR, err_name(err->code)),
+        FIELD_TEXT(TEXT, err->text));
+}
+
+static void drop_client(struct hostd_server *server, struct hostd_client *client,
+                        enum err_code code, const char *why)
+{
     struct err err = {0};
-    int64_t began = now_ms();
-    int fd =
-        accept4(server->listen_fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) {
+    (void)err_set(&err, code, "%s", why);
+    log_refused(server, &client->peer, &err);
+    (void)close(client->fd);
+    client->fd = -1;
+}
+
+/* A free slot; else the oldest of that address if it has too many; else the oldest of all. */
+static struct hostd_client *slot_for(struct hostd_server *server,
+                                     const struct sockaddr_storage *peer)
+{
+    struct hostd_client *free_one = NULL, *oldest = NULL, *oldest_same = NULL;
+    unsigned same = 0;
+    for (size_t i = 0; i < HOSTD_WAITING_MAX; i++) {
+        struct hostd_client *client = &server->clients[i];
+        if (client->fd < 0) {
+            free_one = client;
+            continue;
+        }
+        if (oldest == NULL || client->began_ms < oldest->began_ms)
+            oldest = client;
+        if (!is_same_address(&client->peer, peer))
+            continue;
+        same++;
+        if (oldest_same == NULL || client->began_ms < oldest_same->began_ms)
+            oldest_same = client;
+    }
+    struct hostd_client *victim = same >= HOSTD_PER_ADDRESS_MAX ? oldest_same
+                                  : free_one == NULL            ? oldest
+                                                                : NULL;
+    if (victim == NULL)
+        return free_one;
+    drop_client(server, victim, ERR_LIMIT, "evicted: too many connections without a request");
+    return victim;
+}
+
+static void greet(struct hostd_server *server, int fd, const struct sockaddr_storage *peer)
+{
+    struct hostd_client *client = slot_for(server, peer);
+    struct err err = {0};
+    char line[HOSTD_REQUEST_MAX];
+    client->n = 0;
+    client->peer = *peer;
+    client->began_ms = now_ms();
+    client->until_ms = client->began_ms + server->ask_ms;
+    client->fd = fd;
+    if (!hostd_nonce(client->nonce, &err)) {
+        drop_client(server, client, err.code, err.text);
+        return;
+    }
+    hostd_write_greeting(client->nonce, line);
+    if (!hostd_send_line(fd, line, client->began_ms + 100, &err)) /* fits the socket's buffer */
+        drop_client(server, client, err.code, err.text);
+}
+
+static void accept_all(struct hostd_server *server)
+{
+    for (unsigned i = 0; i < HOSTD_WAITING_MAX; i++) {
+        struct sockaddr_storage peer = {0};
+        socklen_t length = sizeof peer;
+        int fd = accept4(server->listen_fd, (struct sockaddr *)&peer, &length,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            greet(server, fd, &peer);
+            continue;
+        }
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
             clock_sleep_ms(PAUSE_MS); /* no files or memory left: do not spin */
         return;
     }
-    (void)serve(server, fd, &request, answer, &err);
-    (void)close(fd);
-    peer_text(&peer, from);
-    log_client(from, &request, &err, answer, began);
+}
+
+/* --- signed requests --- */
+
+struct hostd_job {
+    int fd;
+    int64_t began_ms, until_ms;
+    struct sockaddr_storage peer;
+    struct hostd_request request;
+    char nonce[HOSTD_HEX_MAX], answer[HOSTD_ERROR_MAX]; /* not empty: it is known already */
+};
+
+static void do_job(const struct hostd_server *server, struct hostd_job *job)
+{
+    char from[HV_TEXT_MAX], answer[HOSTD_ANSWER_MAX], line[HOSTD_ANSWER_MAX];
+    struct err err = {0};
+    TEXT_SET(answer, job->answer);
+    if (answer[0] == '\0')
+        perform(server, &job->request, job->until_ms, answer);
+    if (hostd_write_answer(server->secret, job->nonce, job->request.client_nonce, answer, line,
+                           &err))
+        (void)hostd_send_line(job->fd, line, job->until_ms, &err);
+    (void)close(job->fd);
+    peer_text(&job->peer, from);
+    LOG(INFO, "hostd_request", FIELD_TEXT(ADDRESS, from),
+        FIELD_TEXT(CALL, hostd_verb_name(job->request.verb)), FIELD_TEXT(GUEST, job->request.uuid),
+        FIELD_TEXT(TEXT, answer), FIELD_I64(SPENT_MS, now_ms() - job->began_ms));
+}
+
+/* A signed but malformed request gets a signed error; an unsigned one gets only "no". */
+static void take_request(struct hostd_server *server, struct hostd_client *client)
+{
+    struct hostd_job job = {.fd = client->fd,
+                            .began_ms = client->began_ms,
+                            .until_ms = now_ms() + server->serve_ms,
+                            .peer = client->peer,
+                            .request = {.verb = HOSTD_VERBS}};
+    struct err bad = {0};
+    TEXT_SET(job.nonce, client->nonce);
+    if (!hostd_read_request(server->secret, client->nonce, client->line, &job.request, &bad)) {
+        if (bad.code != ERR_INVALID) {
+            (void)hostd_send_line(client->fd, "no", now_ms() + 100, &(struct err){0});
+            drop_client(server, client, bad.code, bad.text);
+            return;
+        }
+        (void)snprintf(job.answer, sizeof job.answer, "failed %s %s", err_name(bad.code), bad.text);
+    }
+    if (queue_push(server->jobs, &job))
+        client->fd = -1; /* the worker's */
+    else
+        drop_client(server, client, ERR_LIMIT, "too many requests wait");
+}
+
+static void read_client(struct hostd_server *server, struct hostd_client *client)
+{
+    ssize_t more = recv(client->fd, client->line + client->n, sizeof client->line - client->n, 0);
+    if (more < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (more <= 0) {
+        drop_client(server, client, ERR_UNREACHABLE, "the connection was closed");
+        return;
+    }
+    client->n += (size_t)more;
+    const char *end = memchr(client->line, '\n', client->n);
+    bool whole =
+        end == client->line + client->n - 1 && memchr(client->line, '\0', client->n) == NULL;
+    if (end == NULL && client->n < sizeof client->line)
+        return;
+    if (!whole) {
+        drop_client(server, client, ERR_CORRUPT, "not one line of text");
+        return;
+    }
+    client->line[client->n - 1] = '\0';
+    take_request(server, client);
+}
+
+/* --- threads --- */
+
+static int64_t drop_late(struct hostd_server *server)
+{
+    int64_t now = now_ms(), next = now + server->ask_ms;
+    for (size_t i = 0; i < HOSTD_WAITING_MAX; i++) {
+        struct hostd_client *client = &server->clients[i];
+        if (client->fd >= 0 && now >= client->until_ms)
+            drop_client(server, client, ERR_TIMEOUT, "no request in time");
+        else if (client->fd >= 0 && client->until_ms < next)
+            next = client->until_ms;
+    }
+    return next - now;
+}
+
+/* One loop over all clients that have not asked yet. */
+static void *listen_loop(void *ctx)
+{
+    struct hostd_server *server = ctx;
+    struct pollfd wait[HOSTD_WAITING_MAX + 2] = {{.fd = server->stop_fd, .events = POLLIN},
+                                                 {.fd = server->listen_fd, .events = POLLIN}};
+    for (;;) {
+        int64_t left = drop_late(server);
+        for (size_t i = 0; i < HOSTD_WAITING_MAX; i++)
+            wait[i + 2] = (struct pollfd){.fd = server->clients[i].fd, .events = POLLIN};
+        if (poll(wait, COUNT(wait), (int)left) < 0 && errno != EINTR)
+            return NULL;
+        if (wait[0].revents != 0)
+            return NULL;
+        for (size_t i = 0; i < HOSTD_WAITING_MAX; i++)
+            if (wait[i + 2].fd >= 0 && wait[i + 2].revents != 0)
+                read_client(server, &server->clients[i]);
+        if (wait[1].revents != 0)
+            accept_all(server);
+    }
 }
 
 static void *work(void *ctx)
 {
-    const struct hostd_server *server = ctx;
-    for (;;) {
-        struct pollfd wait[] = {{.fd = server->stop_fd, .events = POLLIN},
-                                {.fd = server->listen_fd, .events = POLLIN}};
-        if (poll(wait, 2, -1) < 0 && errno != EINTR)
-            return NULL;
-        if (wait[0].revents != 0)
-            return NULL;
-        if (wait[1].revents != 0)
-            take_client(server);
-    }
+    struct hostd_server *server = ctx;
+    struct hostd_job job;
+    while (queue_pop(server->jobs, &job, -1) == QUEUE_ITEM)
+        do_job(server, &job);
+    return NULL;
 }
 
 /* --- creation and end --- */
@@ -232,8 +395,15 @@ static bool start(struct hostd_server *server, const struct hostd_config *config
     server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (server->stop_fd < 0)
         return err_set(err, ERR_IO, "eventfd: %s", strerror(errno));
-    while (server->n_threads < HOSTD_CLIENTS_MAX) {
-        if (pthread_create(&server->threads[server->n_threads], NULL, work, server) != 0)
+    server->jobs = queue_new(sizeof(struct hostd_job), HOSTD_JOBS_MAX, err);
+    server->clients = calloc(HOSTD_WAITING_MAX, sizeof *server->clients);
+    if (server->jobs == NULL || server->clients == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for the helper");
+    for (size_t i = 0; i < HOSTD_WAITING_MAX; i++)
+        server->clients[i].fd = -1;
+    while (server->n_threads < COUNT(server->threads)) {
+        void *(*run)(void *) = server->n_threads == 0 ? listen_loop : work;
+        if (pthread_create(&server->threads[server->n_threads], NULL, run, server) != 0)
             return err_set(err, ERR_NOMEM, "cannot start a thread");
         server->n_threads++;
     }
@@ -262,9 +432,17 @@ void hostd_server_free(struct hostd_server *server)
     if (server == NULL)
         return;
     if (server->stop_fd >= 0)
-        (void)eventfd_write(server->stop_fd, 1); /* stays readable: every thread sees it */
-    for (size_t i = 0; i < server->n_threads; i++)
+        (void)eventfd_write(server->stop_fd, 1);
+    for (size_t i = 0; i < server->n_threads; i++) {
         (void)pthread_join(server->threads[i], NULL);
+        if (i == 0)
+            queue_close(server->jobs); /* nobody listens any more: the workers finish */
+    }
+    for (size_t i = 0; server->clients != NULL && i < HOSTD_WAITING_MAX; i++)
+        if (server->clients[i].fd >= 0)
+            (void)close(server->clients[i].fd);
+    free(server->clients);
+    queue_free(server->jobs);
     if (server->listen_fd >= 0)
         (void)close(server->listen_fd);
     if (server->stop_fd >= 0)

@@ -183,9 +183,12 @@ bool sockets_kill(const struct sockets_config *config, const char *uuid, int64_t
     struct search *search = calloc(1, sizeof *search);
     if (search == NULL)
         return err_set(err, ERR_NOMEM, "no memory for the sockets of a guest");
-    bool done = process_sockets_of(config->proc, uuid, until_ms, &search->guest, err);
+    const struct process_search where = {config->proc, config->identity};
+    bool done = process_sockets_of(&where, uuid, until_ms, &search->guest, err);
     if (done && search->guest.processes == 0)
-        done = err_set(err, ERR_NOT_FOUND, "no process of guest %s on this host", uuid);
+        done = err_set(err, ERR_NOT_FOUND, "no process of guest %s on this host%s%s", uuid,
+                       config->identity.pid_dir != NULL ? " with a pid file in " : "",
+                       config->identity.pid_dir != NULL ? config->identity.pid_dir : "");
     done = done && kill_found(config, search, until_ms, out_report, err);
     free(search);
     return done;

@@ -58,6 +58,7 @@ void sockets_text(const struct socket_seen *socket, char *out_text);
 struct sockets_config {
     const char *proc; /* "/proc" */
     unsigned port_min, port_max;
+    struct identity identity; /* what proves that a process is a guest's QEMU */
 };
 struct sockets_report {
     unsigned n; /* closed */

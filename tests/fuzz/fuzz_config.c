@@ -71,7 +71,7 @@ static void law_of_the_config(const struct config *config)
              "too much bandwidth");
     FUZZ_LAW(config->memory_overcommit_percent > 0 && config->vcpus_per_cpu > 0,
              "hosts without memory or CPUs");
-    FUZZ_LAW(config->eviction_strategy != STRATEGY_UNSET, "no eviction strategy");
+    FUZZ_LAW(config->eviction_strategy < STRATEGY_COUNT, "no eviction strategy");
     FUZZ_LAW(config->sample_ms == 0 || config->sample_ms >= 50, "samples without a pause");
     FUZZ_LAW(!config_requires_restart(config, config, text), "it differs from itself: %s", text);
 }

@@ -83,7 +83,7 @@ static const char *const newer_words[] = {
 #define LAUNCHER(id, name, pod, help) name,
 #include "engine/model/job/launcher.def"
 #undef LAUNCHER
-#define OBJECT(id, kind, spaced, help) kind,
+#define OBJECT(id, kind, spaced, max, help) kind,
 #include "engine/model/objects/object.def"
 #undef OBJECT
 #define REJECT(id, name, lasts, help) name,

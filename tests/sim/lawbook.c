@@ -243,7 +243,9 @@ static bool strategy_permits(const struct snapshot_guest *guest)
 {
     bool movable = migratable_first_live(&guest->migratable) == UNMOVABLE_COUNT;
     return guest->strategy == STRATEGY_NONE ||
-           (guest->strategy == STRATEGY_LIVE_MIGRATE_IF_POSSIBLE && !movable);
+           ((guest->strategy == STRATEGY_LIVE_MIGRATE_IF_POSSIBLE ||
+             guest->strategy == STRATEGY_UNSET) &&
+            !movable);
 }
 
 /* Shut down against its strategy as it was shown before the order, and as it is shown after it. */

@@ -1,6 +1,7 @@
 /* test_cli_explain_file.c - `ferry explain --file` run as a shell would: every kind of evidence
  * gets an answer, what cannot be read is said, pages fit. */
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/own.h"
 #include "tests/unit/test_cli_rig.h"
@@ -143,7 +144,9 @@ static void unreadable_evidence_is_reported_with_a_hint(void **state)
 static void pages_fit_eighty_columns(void **state)
 {
     (void)state;
+    assert_int_equal(setenv("COLUMNS", "80", 1), 0);
     struct answer answer = explain("explain --file tests/evidence/virt-launcher.log", "/dev/null");
+    assert_int_equal(unsetenv("COLUMNS"), 0);
     for (const char *line = answer.out; *line != '\0';) {
         size_t n = strcspn(line, "\n"), indent = strspn(line, " ");
         bool is_one_word = memchr(line + indent, ' ', n - indent) == NULL;
@@ -154,10 +157,37 @@ static void pages_fit_eighty_columns(void **state)
     free(answer.out);
 }
 
+/* Neither a pipe without a writer nor an endless device may hold the command. */
+static void what_is_no_file_ends_with_an_error(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/ferry-fifo-XXXXXX", words[80];
+    assert_non_null(mkdtemp(path));
+    char fifo[40];
+    (void)snprintf(fifo, sizeof fifo, "%s/f", path);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    (void)snprintf(words, sizeof words, "explain --file %s", fifo);
+    (void)alarm(20);
+    struct answer answer = explain(words, "/dev/null");
+    assert_int_equal(answer.status, EXIT_USAGE);
+    expect(answer.out, "f: not a regular file; give a stream by: ferry explain --file - < FILE\n");
+    free(answer.out);
+    answer = explain("explain --file /dev/zero", "/dev/null");
+    assert_int_equal(answer.status, EXIT_USAGE);
+    free(answer.out);
+    answer = explain("explain --file -", "/dev/zero");
+    assert_int_equal(answer.status, EXIT_USAGE);
+    expect(answer.out, "stdin: a device\n");
+    free(answer.out);
+    (void)alarm(0);
+    (void)unlink(fifo), (void)rmdir(path);
+}
+
 TEST_FILE(test_cli_explain_file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_evidence_gets_a_verdict),
+        cmocka_unit_test(what_is_no_file_ends_with_an_error),
         cmocka_unit_test(a_verdict_names_what_the_evidence_names),
         cmocka_unit_test(json_lines_get_a_line_each_with_their_id),
         cmocka_unit_test(unreadable_evidence_is_reported_with_a_hint),

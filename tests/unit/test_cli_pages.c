@@ -205,6 +205,27 @@ static void a_plan_lists_migrating_and_blocked_guests(void **state)
     expect(&out, "h1 has no guests: a drain would complete at once.\n");
 }
 
+static void a_plan_says_what_waits_and_what_has_no_strategy(void **state)
+{
+    (void)state;
+    OWNED(json_object) object =
+        parse("{\"spec\":{\"nodeName\":\"h1\"},\"status\":{\"strategyUnset\":1,\"guests\":["
+              "{\"namespace\":\"n\",\"name\":\"a\",\"memoryKiB\":1024,\"state\":\"Waiting\","
+              "\"target\":\"h2\"},"
+              "{\"namespace\":\"n\",\"name\":\"b\",\"memoryKiB\":1024,\"state\":\"Waiting\","
+              "\"message\":\"quota q exceeded\"}]}}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    assert_true(page_plan(object, &plain, &out));
+    expect(&out, "Drain of h1: 1 of 2 guests would migrate, in this order.\n"
+                 "1 would wait for what its row says.\n"
+                 "1 of them has no eviction strategy, nor does the fleet: treated as "
+                 "LiveMigrateIfPossible.\n"
+                 "  GUEST  MEMORY  STATE     REASON\n"
+                 "  n/a    1.0MiB  Migrates  -\n"
+                 "  n/b    1.0MiB  Waits     quota q exceeded\n");
+}
+
 static void the_bar_of_a_drain_fits_every_width(void **state)
 {
     (void)state;
@@ -514,6 +535,7 @@ TEST_FILE(test_cli_pages)
         cmocka_unit_test(each_obstacle_is_shown),
         cmocka_unit_test(a_drain_names_its_guests_and_what_blocks_it),
         cmocka_unit_test(a_plan_lists_migrating_and_blocked_guests),
+        cmocka_unit_test(a_plan_says_what_waits_and_what_has_no_strategy),
         cmocka_unit_test(the_bar_of_a_drain_fits_every_width),
         cmocka_unit_test(a_guest_is_printed_when_its_state_changes),
         cmocka_unit_test(a_settled_drain_ends_the_wait),

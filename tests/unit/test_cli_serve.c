@@ -319,7 +319,7 @@ static void a_cell_sends_no_codes_to_the_terminal(void **state)
     table_clean(out, sizeof out,
                 "a\033[2Jb\x7f\nc\xc2\x9b"
                 "31md");
-    assert_string_equal(out, "a?[2Jb??c??31md");
+    assert_string_equal(out, "a?[2Jb??c?31md");
     table_clean(out, sizeof out, "gr\xc3\xbc\xc3\x9f \xc2\xa0");
     assert_string_equal(out, "gr\xc3\xbc\xc3\x9f \xc2\xa0");
 }

@@ -135,7 +135,7 @@ static void missing_settings_have_kubevirts_defaults(void **state)
     assert_int_equal(c->memory_overcommit_percent, 100);
     assert_int_equal(c->vcpus_per_cpu, 10);
     assert_int_equal(c->bandwidth_per_node, 0);
-    assert_int_equal(c->eviction_strategy, STRATEGY_NONE);
+    assert_int_equal(c->eviction_strategy, STRATEGY_UNSET);
     struct migration_config fallback;
     migration_config_default(&fallback);
 #define SETTING(id, type, json, value, low, high, policy, help) \

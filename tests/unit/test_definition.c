@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "hypervisor/definition.h"
+#include "hypervisor/xml.h"
 
 static const char full[] =
     "<domain type='kvm' id='4' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
@@ -343,9 +344,30 @@ static void an_interface_of_a_network_stays_one(void **state)
     }
 }
 
+/* A host or a guest's metadata could make the reader expand entities, or fetch files. */
+static void a_document_type_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "<!DOCTYPE d [<!ENTITY a 'x'>]><domain>&a;</domain>",
+        "<!DOCTYPE domain SYSTEM 'file:///etc/passwd'><domain/>",
+        "<!DOCTYPE domain><domain/>",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_null(xml_parse(bad[i], 1000));
+    static const char *const good[] = {"<domain/>", "<domain><!-- <!DOCTYPE x> --></domain>",
+                                       "<domain>&lt;!DOCTYPE x></domain>"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        xmlDocPtr doc = xml_parse(good[i], 1000);
+        assert_non_null(doc);
+        xmlFreeDoc(doc);
+    }
+}
+
 TEST_FILE(test_definition)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_document_type_is_refused),
         cmocka_unit_test(an_interface_of_a_network_stays_one),
         cmocka_unit_test(equal_cpus_have_equal_numbers_and_others_do_not),
         cmocka_unit_test(pages_are_plain_huge_or_of_a_size),

@@ -32,7 +32,7 @@ static const struct mark_story mark_stories[] = {
      PRIORITY_SYSTEM_CRITICAL},
     {"somebody else moves it", EXTERNAL, 0, false, false, 0},
     {"it stays", STAYS, 0, false, false, 0},
-    {"nothing said means None", NULL, 0, false, false, 0},
+    {"nothing said: if possible", NULL, 0, false, true, PRIORITY_SYSTEM_CRITICAL},
 };
 
 static void a_mark_makes_the_job_its_guest_allows(void **state)

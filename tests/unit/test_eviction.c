@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "engine/control/eviction.h"
 
+#define UNSET STRATEGY_UNSET
 #define NONE STRATEGY_NONE
 #define LIVE STRATEGY_LIVE_MIGRATE
 #define POSSIBLE STRATEGY_LIVE_MIGRATE_IF_POSSIBLE
@@ -13,41 +14,50 @@
 
 static const struct {
     const char *name;
-    struct eviction_case c; /* ours, is_target, strategy, migratable, marked, shutdown_allowed */
+    struct eviction_case c; /* ours, is_target, strategy, migratable, marked, shutdown_allowed,
+                               descheduler */
     enum eviction answer;
 } stories[] = {
-    {"a pod that is no launcher", {0, 0, NONE, 0, 0, 0}, EVICTION_NOT_OURS},
-    {"not ours comes first", {0, 1, LIVE, 0, 1, 1}, EVICTION_NOT_OURS},
+    {"a pod that is no launcher", {0, 0, NONE, 0, 0, 0, 0}, EVICTION_NOT_OURS},
+    {"not ours comes first", {0, 1, LIVE, 0, 1, 1, 0}, EVICTION_NOT_OURS},
 
-    {"LiveMigrate", {1, 0, LIVE, 1, 0, 0}, EVICTION_MARKED},
-    {"LiveMigrate, shutdown allowed", {1, 0, LIVE, 1, 0, 1}, EVICTION_MARKED},
-    {"LiveMigrate, asked again", {1, 0, LIVE, 1, 1, 0}, EVICTION_IN_PROGRESS},
-    {"LiveMigrate, the target", {1, 1, LIVE, 1, 0, 0}, EVICTION_TARGET_POD},
-    {"LiveMigrate, the target of a marked one", {1, 1, LIVE, 1, 1, 0}, EVICTION_IN_PROGRESS},
-    {"LiveMigrate, cannot be", {1, 0, LIVE, 0, 0, 0}, EVICTION_NOT_MIGRATABLE},
-    {"LiveMigrate, cannot be, marked", {1, 0, LIVE, 0, 1, 0}, EVICTION_NOT_MIGRATABLE},
-    {"LiveMigrate, cannot be, target", {1, 1, LIVE, 0, 0, 0}, EVICTION_NOT_MIGRATABLE},
-    {"LiveMigrate, cannot be, shutdown allowed", {1, 0, LIVE, 0, 0, 1}, EVICTION_NOT_MIGRATABLE},
+    {"LiveMigrate", {1, 0, LIVE, 1, 0, 0, 0}, EVICTION_MARKED},
+    {"LiveMigrate, shutdown allowed", {1, 0, LIVE, 1, 0, 1, 0}, EVICTION_MARKED},
+    {"LiveMigrate, asked again", {1, 0, LIVE, 1, 1, 0, 0}, EVICTION_IN_PROGRESS},
+    {"LiveMigrate, the target", {1, 1, LIVE, 1, 0, 0, 0}, EVICTION_TARGET_POD},
+    {"LiveMigrate, the target of a marked one", {1, 1, LIVE, 1, 1, 0, 0}, EVICTION_IN_PROGRESS},
+    {"LiveMigrate, cannot be", {1, 0, LIVE, 0, 0, 0, 0}, EVICTION_NOT_MIGRATABLE},
+    {"LiveMigrate, cannot be, marked", {1, 0, LIVE, 0, 1, 0, 0}, EVICTION_NOT_MIGRATABLE},
+    {"LiveMigrate, cannot be, target", {1, 1, LIVE, 0, 0, 0, 0}, EVICTION_NOT_MIGRATABLE},
+    {"LiveMigrate, cannot be, shutdown allowed", {1, 0, LIVE, 0, 0, 1, 0}, EVICTION_NOT_MIGRATABLE},
 
-    {"IfPossible", {1, 0, POSSIBLE, 1, 0, 0}, EVICTION_MARKED},
-    {"IfPossible, shutdown allowed", {1, 0, POSSIBLE, 1, 0, 1}, EVICTION_MARKED},
-    {"IfPossible, asked again", {1, 0, POSSIBLE, 1, 1, 0}, EVICTION_IN_PROGRESS},
-    {"IfPossible, the target", {1, 1, POSSIBLE, 1, 0, 0}, EVICTION_TARGET_POD},
-    {"IfPossible, cannot be", {1, 0, POSSIBLE, 0, 0, 0}, EVICTION_WOULD_SHUT_DOWN},
-    {"IfPossible, cannot be, allowed", {1, 0, POSSIBLE, 0, 0, 1}, EVICTION_SHUT_DOWN},
-    {"IfPossible, cannot be any more", {1, 0, POSSIBLE, 0, 1, 1}, EVICTION_SHUT_DOWN},
+    {"IfPossible", {1, 0, POSSIBLE, 1, 0, 0, 0}, EVICTION_MARKED},
+    {"IfPossible, shutdown allowed", {1, 0, POSSIBLE, 1, 0, 1, 0}, EVICTION_MARKED},
+    {"IfPossible, asked again", {1, 0, POSSIBLE, 1, 1, 0, 0}, EVICTION_IN_PROGRESS},
+    {"IfPossible, the target", {1, 1, POSSIBLE, 1, 0, 0, 0}, EVICTION_TARGET_POD},
+    {"IfPossible, cannot be", {1, 0, POSSIBLE, 0, 0, 0, 0}, EVICTION_WOULD_SHUT_DOWN},
+    {"IfPossible, cannot be, allowed", {1, 0, POSSIBLE, 0, 0, 1, 0}, EVICTION_SHUT_DOWN},
+    {"IfPossible, cannot be any more", {1, 0, POSSIBLE, 0, 1, 1, 0}, EVICTION_SHUT_DOWN},
 
-    {"External", {1, 0, EXTERNAL, 1, 0, 0}, EVICTION_MARKED},
-    {"External, cannot be", {1, 0, EXTERNAL, 0, 0, 0}, EVICTION_MARKED},
-    {"External, shutdown allowed", {1, 0, EXTERNAL, 0, 0, 1}, EVICTION_MARKED},
-    {"External, asked again", {1, 0, EXTERNAL, 0, 1, 0}, EVICTION_IN_PROGRESS},
-    {"External, the target", {1, 1, EXTERNAL, 1, 0, 0}, EVICTION_TARGET_POD},
+    {"unset", {1, 0, UNSET, 1, 0, 0, 0}, EVICTION_MARKED_UNSET},
+    {"unset, asked again", {1, 0, UNSET, 1, 1, 0, 0}, EVICTION_IN_PROGRESS},
+    {"unset, the target", {1, 1, UNSET, 1, 0, 0, 0}, EVICTION_TARGET_POD},
+    {"unset, cannot be", {1, 0, UNSET, 0, 0, 0, 0}, EVICTION_WOULD_SHUT_DOWN},
+    {"unset, cannot be, allowed", {1, 0, UNSET, 0, 0, 1, 0}, EVICTION_SHUT_DOWN},
+    {"unset, the descheduler", {1, 0, UNSET, 1, 0, 0, 1}, EVICTION_WOULD_SHUT_DOWN},
+    {"unset, the descheduler, allowed", {1, 0, UNSET, 1, 0, 1, 1}, EVICTION_SHUT_DOWN},
 
-    {"None", {1, 0, NONE, 1, 0, 0}, EVICTION_WOULD_SHUT_DOWN},
-    {"None, allowed", {1, 0, NONE, 1, 0, 1}, EVICTION_SHUT_DOWN},
-    {"None, cannot be", {1, 0, NONE, 0, 0, 0}, EVICTION_WOULD_SHUT_DOWN},
-    {"None, with a mark from before", {1, 0, NONE, 1, 1, 1}, EVICTION_SHUT_DOWN},
-    {"None, the target: the guest stays up", {1, 1, NONE, 1, 0, 1}, EVICTION_TARGET_POD},
+    {"External", {1, 0, EXTERNAL, 1, 0, 0, 0}, EVICTION_MARKED},
+    {"External, cannot be", {1, 0, EXTERNAL, 0, 0, 0, 0}, EVICTION_MARKED},
+    {"External, shutdown allowed", {1, 0, EXTERNAL, 0, 0, 1, 0}, EVICTION_MARKED},
+    {"External, asked again", {1, 0, EXTERNAL, 0, 1, 0, 0}, EVICTION_IN_PROGRESS},
+    {"External, the target", {1, 1, EXTERNAL, 1, 0, 0, 0}, EVICTION_TARGET_POD},
+
+    {"None", {1, 0, NONE, 1, 0, 0, 0}, EVICTION_WOULD_SHUT_DOWN},
+    {"None, allowed", {1, 0, NONE, 1, 0, 1, 0}, EVICTION_SHUT_DOWN},
+    {"None, cannot be", {1, 0, NONE, 0, 0, 0, 0}, EVICTION_WOULD_SHUT_DOWN},
+    {"None, with a mark from before", {1, 0, NONE, 1, 1, 1, 0}, EVICTION_SHUT_DOWN},
+    {"None, the target: the guest stays up", {1, 1, NONE, 1, 0, 1, 0}, EVICTION_TARGET_POD},
 };
 
 static void each_request_gets_the_answer_of_its_row(void **state)
@@ -78,6 +88,9 @@ static void texts_are_those_that_others_parse(void **state)
          "Evacuation in progress: Eviction triggered evacuation of VMI \"%s/%s\""},
         {EVICTION_TARGET_POD, false, "Eviction request for target Pod"},
         {EVICTION_MARKED, false, "Eviction triggered evacuation of VMI \"%s/%s\""},
+        {EVICTION_MARKED_UNSET, false,
+         "Eviction triggered evacuation of VMI \"%s/%s\" (no eviction strategy is set: treated as "
+         "LiveMigrateIfPossible)"},
         {EVICTION_WOULD_SHUT_DOWN, false,
          "VMI \"%s/%s\" would be shut down by its eviction strategy; annotate the Eviction with "
          "ferry.internal/allow-shutdown=true if that is wanted"},
@@ -93,7 +106,8 @@ static void texts_are_those_that_others_parse(void **state)
 
 static struct eviction_case case_of(unsigned bits, enum strategy strategy)
 {
-    return (struct eviction_case){.ours = bits & 1,
+    return (struct eviction_case){.descheduler = bits & 32,
+                                  .ours = bits & 1,
                                   .is_target = bits & 2,
                                   .strategy = strategy,
                                   .migratable = bits & 4,
@@ -105,13 +119,15 @@ static struct eviction_case case_of(unsigned bits, enum strategy strategy)
 static void a_guest_goes_down_only_when_it_and_the_asker_agree(void **state)
 {
     (void)state;
-    for (enum strategy strategy = NONE; strategy < STRATEGY_COUNT; strategy++)
-        for (unsigned bits = 0; bits < 32; bits++) {
+    for (enum strategy strategy = UNSET; strategy < STRATEGY_COUNT; strategy++)
+        for (unsigned bits = 0; bits < 64; bits++) {
             struct eviction_case c = case_of(bits, strategy);
             enum eviction answer = eviction_answer(&c);
             if (eviction_is_allowed(answer) && c.ours) {
                 assert_true(c.shutdown_allowed && !c.is_target);
-                assert_true(strategy == NONE || (strategy == POSSIBLE && !c.migratable));
+                bool if_possible = strategy == POSSIBLE || strategy == UNSET;
+                assert_true(strategy == NONE || (strategy == UNSET && c.descheduler) ||
+                            (if_possible && !c.migratable));
             }
             if (answer == EVICTION_MARKED || answer == EVICTION_IN_PROGRESS)
                 assert_true(strategy_marks(strategy));
@@ -128,7 +144,7 @@ static void strategies_move_and_mark_as_their_rows_say(void **state)
         enum moves moves;
         bool marks;
     } rows[] = {
-        {STRATEGY_UNSET, MOVES_NO, false},   {NONE, MOVES_NO, false},    {LIVE, MOVES_YES, true},
+        {UNSET, MOVES_IF_POSSIBLE, true},    {NONE, MOVES_NO, false},    {LIVE, MOVES_YES, true},
         {POSSIBLE, MOVES_IF_POSSIBLE, true}, {EXTERNAL, MOVES_NO, true},
     };
     assert_int_equal(COUNT(rows), STRATEGY_COUNT);
@@ -142,8 +158,7 @@ static void the_guests_word_comes_before_the_fleets(void **state)
 {
     (void)state;
     for (enum strategy fleet = 0; fleet < STRATEGY_COUNT; fleet++) {
-        assert_int_equal(strategy_effective(STRATEGY_UNSET, fleet),
-                         fleet == STRATEGY_UNSET ? NONE : fleet);
+        assert_int_equal(strategy_effective(UNSET, fleet), fleet);
         for (enum strategy guest = NONE; guest < STRATEGY_COUNT; guest++)
             assert_int_equal(strategy_effective(guest, fleet), guest);
     }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -178,17 +179,39 @@ static void a_slow_client_is_disconnected(void **state)
     (void)close(fd);
 }
 
-static void silent_clients_delay_but_do_not_block_the_helper(void **state)
+/* Forty of them once kept every request out. */
+static void silent_clients_do_not_delay_a_request(void **state)
 {
     const struct rig *rig = *state;
     char nonce[HOSTD_HEX_MAX];
-    int fds[HOSTD_CLIENTS_MAX];
+    int fds[HOSTD_PER_ADDRESS_MAX + 10];
     for (size_t i = 0; i < COUNT(fds); i++)
         fds[i] = dial(rig, nonce);
     struct err err = {0};
+    int64_t began = now_ms();
     assert_true(probe_self(rig, SECRET, &err));
+    assert_true(now_ms() - began < SHORT_MS);
+    char byte; /* the first were evicted */
+    struct pollfd wait = {.fd = fds[0], .events = POLLIN};
+    assert_int_equal(poll(&wait, 1, 0), 1);
+    assert_true(recv(fds[0], &byte, 1, 0) <= 0);
     for (size_t i = 0; i < COUNT(fds); i++)
         (void)close(fds[i]);
+}
+
+static void floods_leave_a_few_lines_in_the_log(void **state)
+{
+    const struct rig *rig = *state;
+    char answer[HOSTD_REQUEST_MAX];
+    int log = memfd_create("log", MFD_CLOEXEC);
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, log);
+    for (int i = 0; i < 200; i++)
+        say(rig, "nonsense\n", 9, answer);
+    log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
+    struct stat about;
+    assert_int_equal(fstat(log, &about), 0);
+    assert_true(about.st_size > 0 && about.st_size < 8192);
+    (void)close(log);
 }
 
 static void a_guest_that_is_not_here_is_not_found(void **state)
@@ -414,7 +437,8 @@ TEST_FILE(test_hostd)
         WITH_HELPER(a_request_cannot_be_replayed),
         WITH_HELPER(malformed_and_oversized_requests_are_refused),
         WITH_HELPER(a_slow_client_is_disconnected),
-        WITH_HELPER(silent_clients_delay_but_do_not_block_the_helper),
+        WITH_HELPER(silent_clients_do_not_delay_a_request),
+        WITH_HELPER(floods_leave_a_few_lines_in_the_log),
         WITH_HELPER(a_guest_that_is_not_here_is_not_found),
         WITH_HELPER(no_listener_is_unreachable),
         cmocka_unit_test(an_attacker_can_make_a_call_fail_but_not_succeed),

@@ -23,6 +23,7 @@
 struct world {
     char dir[64];
     struct process_sockets found;
+    struct identity identity; /* empty: nobody is asked */
 };
 
 static void path_of(const struct world *w, const char *name, char *out)
@@ -106,7 +107,8 @@ static int drop_world(void **state)
 
 static bool find(struct world *w, struct err *err)
 {
-    return process_sockets_of(w->dir, UUID, INT64_MAX, &w->found, err);
+    return process_sockets_of(&(struct process_search){w->dir, w->identity}, UUID, INT64_MAX,
+                              &w->found, err);
 }
 
 static void a_guest_is_found_by_its_uuid_with_all_its_sockets(void **state)
@@ -156,6 +158,34 @@ static void no_other_process_matches_the_guest(void **state)
     assert_int_equal(w->found.n, 0);
 }
 
+/* Any local user can run something with these words, and with more sockets than are read. */
+static void a_process_that_only_claims_to_be_the_guest_does_not_count(void **state)
+{
+    struct world *w = *state;
+    static const char *const files[] = {"socket:[30]"};
+    static const char ours[] = "Name:\tq\nUid:\t64055\t64055\t64055\t64055\n";
+    static const char theirs[] = "Name:\tq\nUid:\t1000\t1000\t1000\t1000\n";
+    char pids[256];
+    make_process(w, "100", "qemu|-uuid|" UUID, "net-ours", files, 1);
+    make_file(w, "100/status", ours, sizeof ours - 1);
+    make_process(w, "101", "qemu|-uuid|" UUID, "net-ours", files, 1);
+    make_file(w, "101/status", theirs, sizeof theirs - 1);
+    make_process(w, "102", "qemu|-uuid|" UUID, "net-ours", files, 1);
+    make_file(w, "102/status", ours, sizeof ours - 1);
+    make_dir(w, "pids");
+    make_file(w, "pids/g.pid", "100\n", 4);
+    make_file(w, "pids/other.pid", "101\n", 4); /* another user's, though the number is known */
+    path_of(w, "pids", pids);
+    assert_int_equal(chmod(pids, 0755), 0);
+    w->identity = (struct identity){pids, 64055};
+    struct err err = {0};
+    assert_true(find(w, &err));
+    assert_int_equal(w->found.processes, 1);
+    assert_int_equal(chmod(pids, 0777), 0); /* anybody could have written them */
+    assert_true(find(w, &err));
+    assert_int_equal(w->found.processes, 0);
+}
+
 static void too_many_sockets_are_refused_at_the_bound(void **state)
 {
     struct world *w = *state;
@@ -183,7 +213,8 @@ static void a_search_times_out(void **state)
         make_dir(w, pid);
     }
     struct err err = {0};
-    assert_false(process_sockets_of(w->dir, UUID, clock_mono_ms(clock_system()), &w->found, &err));
+    assert_false(process_sockets_of(&(struct process_search){w->dir, w->identity}, UUID,
+                                    clock_mono_ms(clock_system()), &w->found, &err));
     assert_int_equal(err.code, ERR_TIMEOUT);
 }
 
@@ -451,6 +482,7 @@ TEST_FILE(test_hostd_sockets)
         IN_WORLD(a_guest_is_found_by_its_uuid_with_all_its_sockets),
         IN_WORLD(uuids_ignore_case_and_incoming_is_detected),
         IN_WORLD(no_other_process_matches_the_guest),
+        IN_WORLD(a_process_that_only_claims_to_be_the_guest_does_not_count),
         IN_WORLD(too_many_sockets_are_refused_at_the_bound),
         IN_WORLD(a_search_times_out),
         cmocka_unit_test(of_the_kernels_list_only_the_guests_sockets_are_taken),

@@ -7,6 +7,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "engine/model/objects/drain.h"
 #include "tests/core_world.h"
 
 /* ---- refusals ---- */
@@ -91,6 +92,52 @@ static void a_dry_drain_of_a_node_that_is_being_drained_is_refused(void **state)
     assert_true(core_remove(w, OBJECT_DRAIN, "first"));
     assert_true(put_dry(w, OBJECT_DRAIN, "second", h1));
     assert_null(fleet_object(w->fleet, OBJECT_DRAIN, "", "second"));
+    core_free(w);
+}
+
+static void each_kind_has_a_cap_that_the_refusal_names(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    char name[16];
+    for (unsigned i = 0; i < object_kind_max(OBJECT_POLICY); i++) {
+        (void)snprintf(name, sizeof name, "p%u", i);
+        assert_true(core_put(w, OBJECT_POLICY, name, "{\"selectors\":{}}"));
+    }
+    assert_false(core_put(w, OBJECT_POLICY, "more", "{\"selectors\":{}}"));
+    assert_int_equal(w->err.code, ERR_FORBIDDEN);
+    assert_string_equal(w->err.text,
+                        "limit reached: 1000 MigrationPolicy objects; delete some first");
+    assert_true(core_put(w, OBJECT_POLICY, "p0", "{\"selectors\":{}}")); /* a change is no more */
+    assert_true(core_put(w, OBJECT_NAMESPACE, "n", "{}"));
+    core_free(w);
+}
+
+static void a_long_document_is_refused_with_its_size(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    static char spec[OBJECT_BYTES_MAX + 32];
+    (void)snprintf(spec, sizeof spec, "{\"labels\":{\"a\":\"%0*d\"}}", OBJECT_BYTES_MAX, 1);
+    assert_false(core_put(w, OBJECT_NAMESPACE, "n", spec));
+    assert_int_equal(w->err.code, ERR_FORBIDDEN);
+    assert_non_null(strstr(w->err.text, "at most 32768 are accepted"));
+    core_free(w);
+}
+
+/* Nobody deletes finished drains: a drain in need must not be refused for them. */
+static void finished_drains_make_room_for_new_ones(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    char name[16];
+    for (unsigned i = 0; i < object_kind_max(OBJECT_DRAIN) + 2; i++) {
+        (void)snprintf(name, sizeof name, "d%u", i);
+        assert_true(core_put(w, OBJECT_DRAIN, name, "{\"nodeName\":\"h2\"}"));
+        const struct object *drain = fleet_object(w->fleet, OBJECT_DRAIN, "", name);
+        assert_true(drain_is_final(drain->drain->state));
+    }
+    assert_null(fleet_object(w->fleet, OBJECT_DRAIN, "", "d1"));
     core_free(w);
 }
 
@@ -378,6 +425,9 @@ TEST_FILE(test_objects)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_makes_no_sense_is_refused_and_changes_nothing),
+        cmocka_unit_test(each_kind_has_a_cap_that_the_refusal_names),
+        cmocka_unit_test(a_long_document_is_refused_with_its_size),
+        cmocka_unit_test(finished_drains_make_room_for_new_ones),
         cmocka_unit_test(a_dry_run_is_refused_what_the_write_would_be),
         cmocka_unit_test(a_dry_drain_of_a_node_that_is_being_drained_is_refused),
         cmocka_unit_test(conditions_of_a_write_are_kept),

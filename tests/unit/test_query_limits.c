@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "store/query.h"
+#include "store/query_process.h"
 #include "store/sqlite.h"
 
 /* One call of SQLite takes 0.1 s at most; the sanitizers and a busy machine get the rest. */
@@ -267,9 +269,66 @@ static void a_query_over_its_limits_leaves_the_store_usable(void **state)
     assert_int_equal(json_object_get_int64(json_at(answer, "rows.0.0")), 3);
 }
 
+/* ---- a process of its own ---- */
+
+/* Nothing inside SQLite gets a turn any more: here its files are pipes that nobody writes. A call
+ * in this process would never return. */
+static void a_query_that_hangs_is_killed(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/ferry-hang-XXXXXX", path[64];
+    struct err err = {0};
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/samples.db", dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int64_t began_ms = clock_mono_ms(clock_system());
+    OWNED(json_object)
+    answer = query_process_run(dir, "SELECT 1", &(struct query_limits){.ms = 100}, &err);
+    int64_t took_ms = clock_mono_ms(clock_system()) - began_ms;
+    assert_null(answer);
+    assert_int_equal(err.code, ERR_TIMEOUT);
+    if (took_ms > SOON_MS)
+        fail_msg("it took %lld ms", (long long)took_ms);
+    (void)unlink(path), (void)rmdir(dir);
+}
+
+static void a_process_answers_and_refuses_as_a_call_does(void **state)
+{
+    const struct filled *filled = *state;
+    static const struct {
+        const char *sql;
+        enum err_code code;
+    } rows[] = {
+        {"SELECT name FROM objects ORDER BY name", ERR_NONE},
+        {"SELECT nonsense", ERR_INVALID},
+        {"DELETE FROM jobs", ERR_FORBIDDEN},
+        {"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n",
+         ERR_TIMEOUT},
+        {"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) SELECT "
+         "count(*)"
+         " FROM (SELECT DISTINCT zeroblob(60000) || a.i || b.i FROM n a, n b)",
+         ERR_UNPROCESSABLE}, /* a self-join that would fill the disk */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0}, same = {0};
+        const struct query_limits limits = {.ms = rows[i].code == ERR_TIMEOUT ? 300 : 20000};
+        OWNED(json_object) answer = query_process_run(filled->dir, rows[i].sql, &limits, &err);
+        OWNED(json_object) here = query_run(filled->dir, rows[i].sql, &limits, &same);
+        if (err.code != rows[i].code || same.code != rows[i].code)
+            fail_msg("%s: %s, %s", rows[i].sql, err_name(err.code), err.text);
+        if (rows[i].code == ERR_NONE)
+            assert_string_equal(json_object_get_string(json_at(answer, "rows")),
+                                json_object_get_string(json_at(here, "rows")));
+        else if (rows[i].code != ERR_TIMEOUT)
+            assert_string_equal(err.text, same.text);
+    }
+}
+
 TEST_FILE(test_query_limits)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_query_that_hangs_is_killed),
+        cmocka_unit_test(a_process_answers_and_refuses_as_a_call_does),
         cmocka_unit_test(a_result_has_at_most_100_columns),
         cmocka_unit_test(a_value_has_at_most_64_kib),
         cmocka_unit_test(a_stored_value_over_64_kib_is_refused_and_its_row_can_be_read),

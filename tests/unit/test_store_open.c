@@ -459,12 +459,48 @@ static void a_shell_that_holds_the_write_lock_makes_commit_fail_in_bounded_time(
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
+static void others_cannot_read_the_databases(void **state)
+{
+    struct fixture *f = *state;
+    char path[DB_PATH_MAX];
+    struct stat seen;
+    make_good(f);
+    static const char *const names[] = {"ferry.db", "samples.db", "lock"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", f->dir, names[i]);
+        assert_int_equal(chmod(path, 0664), 0);
+    }
+    must_open(f);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", f->dir, names[i]);
+        assert_int_equal(stat(path, &seen), 0);
+        assert_int_equal(seen.st_mode & 0777, 0660);
+    }
+    must_close(f);
+}
+
+static void a_directory_that_others_can_write_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    assert_int_equal(mkdir(f->dir, 0700) == 0 || errno == EEXIST, 1);
+    assert_int_equal(chmod(f->dir, 0777), 0);
+    assert_null(store_sqlite_open(f->dir, &err));
+    assert_int_equal(err.code, ERR_FORBIDDEN);
+    assert_non_null(strstr(err.text, "others can write it; chmod o-w"));
+    assert_int_equal(chmod(f->dir, 0750), 0);
+    must_open(f);
+    must_close(f);
+}
+
 TEST_FILE(test_store_open)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_file_is_left_unchanged),
         cmocka_unit_test(an_unwritable_file_is_refused_and_left_unchanged),
         cmocka_unit_test(a_name_that_is_empty_or_endless_is_refused),
+        TEST(others_cannot_read_the_databases),
+        TEST(a_directory_that_others_can_write_is_refused),
         TEST(a_second_appliance_is_refused_with_the_pid_of_the_first),
         TEST(a_dead_appliances_lock_is_no_lock),
         TEST(a_missing_directory_is_made_but_not_its_parents),

@@ -218,7 +218,7 @@ static void depth_and_size_are_bounded(void **state)
     memset(text, '[', YAML_DEPTH_MAX + 1);
     memset(text + YAML_DEPTH_MAX + 1, ']', YAML_DEPTH_MAX + 1);
     assert_null(parse(text, &err));
-    assert_int_equal(err.code, ERR_LIMIT);
+    assert_int_equal(err.code, ERR_INVALID);
     assert_string_equal(err.text, "ferry.yaml:1: nested too deep");
 
     size_t n = 4 * (size_t)YAML_NODES_MAX;
@@ -230,7 +230,7 @@ static void depth_and_size_are_bounded(void **state)
     assert_string_equal(err.text, "many.yaml:200000: too many values in one file");
     err = (struct err){0};
     assert_null(yaml_parse(many, YAML_BYTES_MAX + 1, "huge.yaml", &err));
-    assert_int_equal(err.code, ERR_LIMIT);
+    assert_int_equal(err.code, ERR_INVALID);
     free(many);
 }
 

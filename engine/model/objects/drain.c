@@ -279,6 +279,7 @@ char *drain_status(const struct drain *drain)
     struct json_object *guests = json_add_array(status, "guests");
     for (size_t i = 0; i < drain->n; i++)
         add_guest(guests, &drain->guests[i]);
+    json_add_i64(status, "strategyUnset", (int64_t)drain->n_unset);
     add_shut_off(status, drain);
     const char *text =
         status != NULL ? json_object_to_json_string_ext(status, JSON_C_TO_STRING_PLAIN) : NULL;

@@ -54,7 +54,8 @@ struct drain {
     size_t n, n_indexed, capacity;
     struct drain_guest *guests; /* in the order of the plan; owned */
     unsigned *by_uuid;          /* the same sorted by uuid, as indexes; owned */
-    size_t n_shut_off;          /* guests that are defined on the node only, and off */
+    size_t n_unset;    /* guests that move though no eviction strategy is set; not stored */
+    size_t n_shut_off; /* guests that are defined on the node only, and off */
     struct drain_shut_off shut_off[DRAIN_SHUT_OFF_MAX]; /* the first of them; not stored */
 };
 

@@ -5,7 +5,8 @@
 #include "engine/model/job/job.h"
 #include "engine/model/objects/object_kind.h"
 
-enum { OBJECT_SPEC_MAX = 256 * 1024, OBJECTS_MAX = 100000 };
+/* Of one object's spec and metadata, and of all of them together. */
+enum { OBJECT_BYTES_MAX = 32 * 1024, OBJECTS_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct object {
     enum object_kind kind;

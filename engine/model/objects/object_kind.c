@@ -9,8 +9,9 @@
 static const struct {
     const char *name;
     bool spaced;
+    unsigned max;
 } kinds[OBJECT_COUNT] = {
-#define OBJECT(id, kind, spaced, help) [OBJECT_##id] = {kind, spaced},
+#define OBJECT(id, kind, spaced, max, help) [OBJECT_##id] = {kind, spaced, max},
 #include "engine/model/objects/object.def"
 #undef OBJECT
 };
@@ -29,6 +30,12 @@ enum object_kind object_kind_from_name(const char *name)
     while (kind < OBJECT_COUNT && strcmp(kinds[kind].name, name) != 0)
         kind++;
     return kind;
+}
+
+unsigned object_kind_max(enum object_kind kind)
+{
+    assert(kind < OBJECT_COUNT);
+    return kinds[kind].max;
 }
 
 bool object_kind_is_spaced(enum object_kind kind)
