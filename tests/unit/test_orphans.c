@@ -375,8 +375,7 @@ TEST_FILE(test_orphans)
         cmocka_unit_test(a_drain_neither_moves_nor_shuts_down_an_orphan),
         cmocka_unit_test(an_adopted_orphan_is_followed_to_its_end),
         cmocka_unit_test(an_adopted_job_keeps_its_mark_over_a_restart_and_clears_it_at_the_end),
-        cmocka_unit_test(
-            an_adopted_job_from_a_backup_is_confirmed_by_the_mark_it_was_adopted_from),
+        cmocka_unit_test(an_adopted_job_from_a_backup_is_confirmed_by_the_mark_it_was_adopted_from),
         cmocka_unit_test(only_an_orphan_between_two_known_nodes_is_adopted),
         cmocka_unit_test(a_running_job_gets_no_order_before_its_mark_is_seen),
         cmocka_unit_test(a_job_that_ended_meanwhile_is_resolved_without_an_order),
