@@ -35,12 +35,30 @@ static bool is_between_hosts(const struct domain *domain)
     }
 }
 
+static bool is_marked(const struct job *job, const struct hv_mark *mark)
+{
+    return strcmp(job->uid, mark->job) == 0 || strcmp(job->marked_as, mark->job) == 0;
+}
+
+/* NULL: of no job that this appliance has in memory. */
+static const struct job *job_of(struct fleet *f, const struct domain *domain)
+{
+    const struct hv_mark *mark = &domain->mark->is;
+    const struct job *job = fleet_active_job(f, domain->guest->uuid);
+    if (job != NULL && is_marked(job, mark))
+        return job;
+    job = fleet_newest_finished(f, domain->guest->uuid);
+    while (job != NULL && !is_marked(job, mark))
+        job = job->links.older;
+    return job;
+}
+
 /* A store that was restored does not know what began after its backup; one that was not has only
  * forgotten jobs that ended long ago. */
 static enum meaning meaning_of(struct fleet *f, const struct domain *domain)
 {
     const struct hv_mark *mark = &domain->mark->is;
-    const struct job *job = fleet_job(f, mark->job);
+    const struct job *job = job_of(f, domain);
     if (job != NULL)
         return phase_is_final(job->phase) ? MARK_OVER : MARK_IN_USE;
     bool ours = strcmp(mark->appliance, f->marks.identity.id) == 0 &&
@@ -206,7 +224,7 @@ void orphans_definition(struct fleet *f, const struct node *node, const char *gu
         domain = domain->next_of;
     if (domain == NULL)
         return;
-    if (domain->mark != NULL && strcmp(domain->mark->is.job, job->uid) == 0)
+    if (domain->mark != NULL && is_marked(job, &domain->mark->is))
         confirm(f, job, &domain->mark->is, now, fx);
     else if (!was_handed_off(job) && guest->owner == domain)
         schedule_fail(
@@ -276,7 +294,8 @@ bool orphans_adopt(struct fleet *f, const struct resolve_request *request, struc
     if (job == NULL)
         return false;
     const struct hv_mark taken = *mark;
-    TEXT_SET(job->uid, taken.job); /* of no job here: else the guest were no orphan */
+    fleet_make_uid(f, job->uid); /* the store may hold the record of the mark's job, ended */
+    TEXT_SET(job->marked_as, taken.job);
     admission_begin(job, guest, now);
     (void)snprintf(job->name, sizeof job->name, "adopted-%.8s", taken.job);
     TEXT_SET(job->source, request->source);

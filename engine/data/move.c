@@ -20,27 +20,44 @@
 
 enum { STOP_AGAIN_MS = 200, MONITOR_DRIVER_BLIND_MS = 1000 };
 
-/* Chooses a port for the target to listen on, where a broken post-copy can only be resumed by
- * connecting to it again (recovery.h): libvirt does not report the port it takes. It takes the
- * lowest free one of its range, so this is one of the upper half; the last one is left for path
- * probes. A port in use by another program makes the call fail, which is then repeated
- * (resolve.c). 0: libvirt's choice. */
+/* A migration to the node that is unfinished may be resumed on that port. */
+static bool port_is_used(struct fleet *f, const struct node *node, unsigned port)
+{
+    for (const struct domain *domain = node->domains; domain != NULL; domain = domain->next_here) {
+        const struct job *job = fleet_active_job(f, domain->guest->uuid);
+        if (job != NULL && job->stream.port == port && strcmp(job->target, node->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Chooses a port for the target to listen on: a broken post-copy can then be resumed by connecting
+ * to it again (recovery.h), the only way where libvirt's own is not safe, and a second way
+ * elsewhere. libvirt does not report the port it takes. It takes the lowest free one of its range,
+ * so this is one of the upper half; the last one is left for path probes. A port in use by another
+ * program makes the call fail, which is then repeated (resolve.c). 0: libvirt's choice. */
 static unsigned choose_port(struct fleet *f, const struct job *job)
 {
-    enum { PORTS_TRIED_MAX = 2 };
     struct node *target = fleet_node(f, job->target);
     bool tunnelled = (job->call.flags & HV_MIGRATE_TUNNELLED) != 0;
     if (target == NULL || tunnelled || !hv_host_listens_on_address(&target->host) ||
-        !hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version,
-                     target->facts.hypervisor_version) ||
-        !flags_allow_postcopy(job) || job->call.retries >= PORTS_TRIED_MAX)
+        !flags_allow_postcopy(job))
+        return 0;
+    bool needed = hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version,
+                              target->facts.hypervisor_version);
+    unsigned tries_max = needed ? 2 : 1;
+    if (job->call.retries >= tries_max)
         return 0;
     unsigned min = target->host.port_min != 0 ? target->host.port_min : HV_PORT_MIN;
     unsigned max = target->host.port_max != 0 ? target->host.port_max : HV_PORT_MAX;
     if (max < min + 3)
         return 0;
-    unsigned first = min + (max - min + 1) / 2;
-    return first + target->next_port++ % (max - first);
+    unsigned first = min + (max - min + 1) / 2, port = 0;
+    for (unsigned i = 0; i < max - first && port == 0; i++) {
+        port = first + target->next_port++ % (max - first);
+        port = port_is_used(f, target, port) ? 0 : port;
+    }
+    return port;
 }
 
 /* What an appliance without this store needs to know (engine/control/orphans.h). */

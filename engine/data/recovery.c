@@ -212,9 +212,11 @@ static void resume(struct fleet *f, struct job *job, enum recovery_way way, stru
     flags_fill(job, &effect->of.act.migrate);
     TEXT_SET(effect->of.act.migrate.target, job->target);
     effect->of.act.migrate.flags |= HV_MIGRATE_RESUME | HV_MIGRATE_POSTCOPY;
-    effect->of.act.migrate.port = by_monitor ? job->stream.port : 0;
-    if (!by_monitor) /* the target's QEMU replaces its first listener */
+    /* libvirt makes the target's QEMU listen anew: on the same port, so that this stays the way for
+     * the monitor's command too. Once: that port may be what made the attempt fail. */
+    if (!by_monitor && job->recovery.tries > 1)
         job->stream.port = 0;
+    effect->of.act.migrate.port = job->stream.port;
     job->recovery.way = way;
     job->recovery.losses = losses_of(f, job);
     job->recovery.next_ms = now.mono_ms + RECOVERY_AGAIN_MS;

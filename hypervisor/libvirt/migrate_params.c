@@ -146,11 +146,10 @@ static void add_uri(struct migrate_params *params, const char *host, unsigned po
 static void add_addresses(struct migrate_params *params, const struct hv_migrate *how,
                           const struct hv_host *target)
 {
-    bool resumes = (how->flags & HV_MIGRATE_RESUME) != 0; /* a new listener: libvirt's choice */
     char listen[HV_TEXT_MAX];
     bool tunnelled = (how->flags & HV_MIGRATE_TUNNELLED) != 0;
     if (!tunnelled && target->migration_host[0] != '\0')
-        add_uri(params, target->migration_host, resumes ? 0 : how->port);
+        add_uri(params, target->migration_host, how->port);
     if (!tunnelled && target->listen[0] != '\0')
         libvirt_migrate_params_text(params, VIR_MIGRATE_PARAM_LISTEN_ADDRESS, target->listen);
     else if (!tunnelled && hv_literal_address(target->migration_host, listen, sizeof listen))

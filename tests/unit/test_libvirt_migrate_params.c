@@ -158,9 +158,10 @@ static void the_target_listens_on_the_port_that_was_chosen(void **state)
            "migrate_uri=tcp://[fd00::2]:49190 listen_address=fd00::2");
     TEXT_SET(target.migration_host, ""); /* libvirt takes no port without an address */
     expect(how, target, VIR_MIGRATE_POSTCOPY, "");
-    TEXT_SET(target.migration_host, "h2"); /* a new listener beside the first */
+    TEXT_SET(target.migration_host, "h2"); /* a new listener, in the first one's place */
     how.flags |= HV_MIGRATE_RESUME;
-    expect(how, target, VIR_MIGRATE_POSTCOPY | VIR_MIGRATE_POSTCOPY_RESUME, "migrate_uri=tcp://h2");
+    expect(how, target, VIR_MIGRATE_POSTCOPY | VIR_MIGRATE_POSTCOPY_RESUME,
+           "migrate_uri=tcp://h2:49190");
 }
 
 static void a_defined_guest_s_live_definition_is_never_sent_without_the_stored_one(void **state)

@@ -38,6 +38,21 @@ static void mark(struct core_world *w, const char *host, const char *appliance, 
     core_advance(w, 1000);
 }
 
+/* What the hosts show from now on: the migration of somebody else runs; it has arrived. */
+static void runs_on_hosts(struct core_world *w)
+{
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+}
+
+static void arrives_on_hosts(struct core_world *w)
+{
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    w->job_type = HV_JOB_NONE;
+}
+
 static unsigned clears(const struct core_world *w, const char *host)
 {
     unsigned n = 0;
@@ -156,26 +171,94 @@ static void an_adopted_orphan_is_followed_to_its_end(void **state)
     (void)state;
     struct core_world *w = core_new();
     identify(w, false);
-    w->target = CORE_INCOMING;
-    w->job_type = HV_JOB_UNBOUNDED;
-    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    runs_on_hosts(w);
     mark(w, "h1", THEIRS, 1, LOST_JOB);
     assert_true(adopt(w, "h1", "h2"));
     const struct job *job = core_job(w);
-    assert_string_equal(job->uid, LOST_JOB);
+    assert_string_not_equal(job->uid, LOST_JOB); /* the store may still hold that one's record */
+    assert_string_equal(job->marked_as, LOST_JOB);
     assert_int_equal(job->stream.port, 49170);
     assert_int_equal(job->epoch, 2);
     assert_true(job->adopted);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_false(is_orphan(w));
     assert_int_equal(w->migrates, 0);
-    w->source = CORE_ABSENT;
-    w->target = CORE_ARRIVED;
-    w->job_type = HV_JOB_NONE;
+    arrives_on_hosts(w);
     core_advance(w, 5000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     assert_int_equal(w->migrates, 0);
     core_clean(w);
+    core_free(w);
+}
+
+static unsigned orders_given(const struct core_world *w)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < w->fx.n; i++)
+        n += w->fx.list[i].kind == EFFECT_INTENT &&
+             strcmp(w->fx.list[i].of.intent.status, "open") == 0;
+    return n;
+}
+
+/* The job is one that a backup held. */
+static void restore_from_backup(struct core_world *w)
+{
+    identify(w, true);
+    core_job(w)->unconfirmed = core_job(w)->changed = true;
+    core_settle(w);
+}
+
+/* The hosts have told who is there; no definition was read yet. */
+static void restart(struct core_world *w, bool restored)
+{
+    core_restart_blind(w, 60000);
+    identify(w, restored);
+    core_connect(w, "h1", true);
+    core_connect(w, "h2", true);
+    core_list(w, "h1");
+    core_list(w, "h2");
+    core_settle(w);
+}
+
+/* The mark has the uid of the lost job, not that of the adopted one. */
+static void an_adopted_job_keeps_its_mark_over_a_restart_and_clears_it_at_the_end(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    identify(w, false);
+    runs_on_hosts(w);
+    mark(w, "h1", THEIRS, 1, LOST_JOB);
+    assert_true(adopt(w, "h1", "h2"));
+    restart(w, false);
+    mark(w, "h1", THEIRS, 1, LOST_JOB);
+    assert_string_equal(core_job(w)->marked_as, LOST_JOB);
+    assert_false(is_orphan(w));
+    assert_int_equal(clears(w, "h1"), 0);
+    arrives_on_hosts(w);
+    core_advance(w, 5000);
+    core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
+    TEXT_SET(core_guest(w, "g1")->host, "h2");
+    core_list(w, "h1");
+    core_list(w, "h2");
+    mark(w, "h2", THEIRS, 1, LOST_JOB);
+    assert_false(is_orphan(w));
+    assert_int_equal(clears(w, "h2"), 1);
+    core_free(w);
+}
+
+static void an_adopted_job_from_a_backup_is_confirmed_by_the_mark_it_was_adopted_from(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    identify(w, false);
+    runs_on_hosts(w);
+    mark(w, "h1", THEIRS, 1, LOST_JOB);
+    assert_true(adopt(w, "h1", "h2"));
+    restore_from_backup(w);
+    restart(w, true);
+    assert_true(core_job(w)->unconfirmed);
+    mark(w, "h1", THEIRS, 1, LOST_JOB);
+    assert_false(core_job(w)->unconfirmed);
     core_free(w);
 }
 
@@ -197,38 +280,13 @@ static void only_an_orphan_between_two_known_nodes_is_adopted(void **state)
 
 /* ---- after a restore ---- */
 
-static unsigned orders_given(const struct core_world *w)
-{
-    unsigned n = 0;
-    for (size_t i = 0; i < w->fx.n; i++)
-        n += w->fx.list[i].kind == EFFECT_INTENT &&
-             strcmp(w->fx.list[i].of.intent.status, "open") == 0;
-    return n;
-}
-
-/* The hosts have told who is there; no definition was read yet. */
-static void restart(struct core_world *w)
-{
-    core_restart_blind(w, 60000);
-    identify(w, true);
-    core_connect(w, "h1", true);
-    core_connect(w, "h2", true);
-    core_list(w, "h1");
-    core_list(w, "h2");
-    core_settle(w);
-}
-
 static void a_running_job_gets_no_order_before_its_mark_is_seen(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
-    identify(w, true);
-    core_job(w)->unconfirmed = core_job(w)->changed = true;
-    core_settle(w);
-    w->target = CORE_INCOMING;
-    w->job_type = HV_JOB_UNBOUNDED;
-    w->job_operation = HV_OPERATION_MIGRATION_OUT;
-    restart(w);
+    restore_from_backup(w);
+    runs_on_hosts(w);
+    restart(w, true);
     unsigned before = orders_given(w);
     core_advance(w, 120000);
     assert_int_equal(orders_given(w), before);
@@ -245,12 +303,9 @@ static void a_job_that_ended_meanwhile_is_resolved_without_an_order(void **state
 {
     (void)state;
     struct core_world *w = core_moving();
-    identify(w, true);
-    core_job(w)->unconfirmed = core_job(w)->changed = true;
-    core_settle(w);
-    w->source = CORE_ABSENT;
-    w->target = CORE_ARRIVED;
-    restart(w);
+    restore_from_backup(w);
+    arrives_on_hosts(w);
+    restart(w, true);
     unsigned before = orders_given(w);
     core_advance(w, 5000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
@@ -265,9 +320,8 @@ static struct core_world *waiting(void)
     core_node(w, "h2")->cordoned = true;
     core_create(w);
     core_phase(w, "g1", PHASE_PENDING);
-    core_job(w)->unconfirmed = core_job(w)->changed = true;
-    core_settle(w);
-    restart(w);
+    restore_from_backup(w);
+    restart(w, true);
     return w;
 }
 
@@ -300,16 +354,12 @@ static void a_waiting_job_that_was_begun_after_the_backup_is_adopted(void **stat
 {
     (void)state;
     struct core_world *w = waiting();
-    w->target = CORE_INCOMING;
-    w->job_type = HV_JOB_UNBOUNDED;
-    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    runs_on_hosts(w);
     mark(w, "h1", OURS, 4, core_job(w)->uid);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_true(core_job(w)->adopted);
     assert_int_equal(w->migrates, 0);
-    w->source = CORE_ABSENT;
-    w->target = CORE_ARRIVED;
-    w->job_type = HV_JOB_NONE;
+    arrives_on_hosts(w);
     core_advance(w, 5000);
     core_expect(w, PHASE_SUCCEEDED, OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     core_clean(w);
@@ -324,6 +374,8 @@ TEST_FILE(test_orphans)
         cmocka_unit_test(an_orphan_is_reported_and_not_touched),
         cmocka_unit_test(a_drain_neither_moves_nor_shuts_down_an_orphan),
         cmocka_unit_test(an_adopted_orphan_is_followed_to_its_end),
+        cmocka_unit_test(an_adopted_job_keeps_its_mark_over_a_restart_and_clears_it_at_the_end),
+        cmocka_unit_test(an_adopted_job_from_a_backup_is_confirmed_by_the_mark_it_was_adopted_from),
         cmocka_unit_test(only_an_orphan_between_two_known_nodes_is_adopted),
         cmocka_unit_test(a_running_job_gets_no_order_before_its_mark_is_seen),
         cmocka_unit_test(a_job_that_ended_meanwhile_is_resolved_without_an_order),

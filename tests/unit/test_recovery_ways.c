@@ -119,13 +119,20 @@ static void without_the_port_a_target_that_dies_of_resume_is_left_to_an_operator
     core_free(w);
 }
 
+/* On the port that was chosen, once: that port may be what makes it fail. */
 static void a_target_without_the_quirk_is_resumed_by_libvirt(void **state)
 {
     (void)state;
     struct core_world *w = broken(FINE, PORT);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
     assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 0);
+    assert_int_equal(core_newest(w, HV_CALL_MIGRATE)->of.act.migrate.port, PORT);
+    assert_int_equal(core_job(w)->stream.port, PORT);
+    core_answers(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_advance(w, RECOVERY_AGAIN_MS + 2000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
     assert_int_equal(core_newest(w, HV_CALL_MIGRATE)->of.act.migrate.port, 0);
+    assert_int_equal(core_job(w)->stream.port, 0); /* it listens elsewhere now */
     core_free(w);
 }
 
@@ -194,15 +201,32 @@ static void an_order_after_which_a_daemon_ended_is_not_given_again(void **state)
     }
 }
 
-/* QEMU closed its first listener for libvirt's try: the port that was chosen is nobody's any more,
- * or another guest's. */
-static void after_a_try_by_libvirt_the_first_port_is_not_used(void **state)
+/* libvirt's attempt names the same port: QEMU listens there before and after it. */
+static void a_daemon_that_dies_of_libvirt_s_attempt_leaves_the_monitor_s_command(void **state)
 {
     (void)state;
     struct core_world *w = broken(FINE, PORT);
     daemon_dies(w, "h2", HV_LOST_CLOSED);
-    core_advance(w, 60000);
     assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 1);
+    assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 1);
+    assert_int_equal(core_newest(w, HV_CALL_RESUME_STREAM)->of.act.migrate.port, PORT);
+    w->source = CORE_PC_SOURCE;
+    w->target = CORE_PC_TARGET;
+    core_answers(w, HV_CALL_RESUME_STREAM, ERR_NONE);
+    arrives(w);
+    core_free(w);
+}
+
+/* A second attempt of libvirt's took another port, which nobody knows. */
+static void after_two_attempts_by_libvirt_the_first_port_is_not_used(void **state)
+{
+    (void)state;
+    struct core_world *w = broken(FINE, PORT);
+    core_answers(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    core_advance(w, RECOVERY_AGAIN_MS + 2000);
+    daemon_dies(w, "h2", HV_LOST_CLOSED);
+    core_advance(w, 60000);
+    assert_int_equal(core_orders(w, HV_CALL_MIGRATE), 2);
     assert_int_equal(core_orders(w, HV_CALL_RESUME_STREAM), 0);
     exhausted(w, "the port for the monitor's command is not known");
     core_free(w);
@@ -307,8 +331,8 @@ static void a_port_is_chosen_where_a_post_copy_could_break(void **state)
     w = migrates(true, ""); /* libvirt decides where the memory goes: it takes no port alone */
     assert_int_equal(w->last.port, 0);
     core_free(w);
-    w = migrates_to(FINE, true, "10.0.0.2"); /* libvirt's own resume is safe there */
-    assert_int_equal(w->last.port, 0);
+    w = migrates_to(FINE, true, "10.0.0.2"); /* a second way, should libvirt's own resume fail */
+    assert_int_not_equal(w->last.port, 0);
     core_free(w);
     w = migrates(true, "h2"); /* a name: it listens on all addresses, where they are free */
     assert_int_equal(w->last.port, 0);
@@ -325,6 +349,38 @@ static void fails_in_prepare(struct core_world *w, int hv_code, int hv_domain)
     core_feed(w, &input);
     core_settle(w);
     core_advance(w, 5000);
+}
+
+/* It may be needed again: a stream that is resumed must not reach another guest. */
+static void the_port_of_an_unfinished_migration_is_given_to_no_other(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    know_hosts(w, FINE);
+    enum { FIRST = (HV_PORT_MIN + HV_PORT_MAX + 1) / 2 };
+    core_job(w)->stream.port = FIRST;
+    core_node(w, "h2")->next_port = 0;
+    fleet_apply_observation(w->fleet, core_node(w, "h2"), CORE_GUEST, &CORE_PC_TARGET);
+    assert_true(core_put(w, OBJECT_POLICY, "p", "{\"selectors\":{},\"allowPostCopy\":true}"));
+    (void)core_add_guest(w, "g2", "h1", 64);
+    assert_non_null(core_ask(w, "g2", &(struct core_request){.target = "h2"}));
+    core_advance(w, 1000);
+    assert_int_equal(w->last.port, FIRST + 1);
+    core_free(w);
+}
+
+static void where_libvirt_s_resume_is_safe_a_taken_port_is_followed_by_libvirt_s(void **state)
+{
+    (void)state;
+    struct core_world *w = migrates_to(FINE, true, "10.0.0.2");
+    w->target = CORE_ABSENT;
+    fails_in_prepare(w, 1, 10);
+    assert_int_equal(w->migrates, 2);
+    assert_int_equal(w->last.port, 0);
+    fails_in_prepare(w, 1, 10);
+    assert_int_equal(w->migrates, 2);
+    core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    core_free(w);
 }
 
 static void a_port_that_is_taken_is_followed_by_another_and_then_by_libvirt_s(void **state)
@@ -388,12 +444,15 @@ TEST_FILE(test_recovery_ways)
         cmocka_unit_test(a_target_without_the_quirk_is_resumed_by_libvirt),
         cmocka_unit_test(nothing_is_tried_before_the_target_said_which_libvirt_it_has),
         cmocka_unit_test(an_order_after_which_a_daemon_ended_is_not_given_again),
-        cmocka_unit_test(after_a_try_by_libvirt_the_first_port_is_not_used),
+        cmocka_unit_test(a_daemon_that_dies_of_libvirt_s_attempt_leaves_the_monitor_s_command),
+        cmocka_unit_test(after_two_attempts_by_libvirt_the_first_port_is_not_used),
         cmocka_unit_test(a_daemon_that_died_while_ferry_was_restarted_is_noticed),
         cmocka_unit_test(silence_is_no_death),
         cmocka_unit_test(a_daemon_that_ends_while_the_order_is_out_was_ended_by_it),
         cmocka_unit_test(a_daemon_that_ends_long_after_the_answer_was_not_ended_by_the_order),
         cmocka_unit_test(a_port_is_chosen_where_a_post_copy_could_break),
+        cmocka_unit_test(the_port_of_an_unfinished_migration_is_given_to_no_other),
+        cmocka_unit_test(where_libvirt_s_resume_is_safe_a_taken_port_is_followed_by_libvirt_s),
         cmocka_unit_test(a_port_that_is_taken_is_followed_by_another_and_then_by_libvirt_s),
         cmocka_unit_test(a_failure_that_is_not_the_port_s_is_final_at_once),
         cmocka_unit_test(a_call_after_which_the_target_was_lost_is_not_made_again),
