@@ -284,7 +284,8 @@ static void take_request(struct hostd_server *server, struct hostd_client *clien
             drop_client(server, client, bad.code, bad.text);
             return;
         }
-        (void)snprintf(job.answer, sizeof job.answer, "failed %s %s", err_name(bad.code), bad.text);
+        (void)snprintf(job.answer, sizeof job.answer, "failed %s %.400s", err_name(bad.code),
+                       bad.text);
     }
     if (queue_push(server->jobs, &job))
         client->fd = -1; /* the worker's */
