@@ -20,6 +20,7 @@ struct judge *judge_new(const struct ruleset *rules, struct err *err)
     if (judge == NULL)
         goto no_memory;
     judge->rules = rules;
+    repeats_init(&judge->repeats);
     judge->hit_of = calloc((size_t)rules->n_patterns * JUDGE_SLOTS + 1, sizeof *judge->hit_of);
     judge->fired = calloc((size_t)rules->n_rules + 1, sizeof *judge->fired);
     if (judge->hit_of == NULL || judge->fired == NULL)
@@ -47,6 +48,7 @@ void judge_free(struct judge *judge)
     free(judge->hit_of);
     free(judge->hits);
     free(judge->fired);
+    repeats_fini(&judge->repeats);
     free(judge);
 }
 
@@ -59,6 +61,7 @@ void judge_reset(struct judge *judge)
     judge->stuck = (struct verdict_number){0};
     judge->words = (struct likeness_case){0};
     judge->winner = CAUSE_NONE;
+    judge->case_number++;
 }
 
 /* ---- quotes ---- */
@@ -150,8 +153,10 @@ static void on_text(void *ctx, unsigned pattern, size_t end)
 {
     struct judge *judge = ctx;
     pattern += judge->first_pattern;
-    if (!judge->rules->patterns[pattern].of_values)
-        note(judge, pattern, end);
+    if (judge->rules->patterns[pattern].of_values)
+        return;
+    note(judge, pattern, end);
+    repeats_note(&judge->repeats, pattern, end);
 }
 
 static void on_value(void *ctx, unsigned pattern, size_t end)
@@ -190,6 +195,23 @@ static void add_words(struct judge *judge)
         likeness_add(judge->likeness, &judge->words, judge->seen, judge->length);
 }
 
+/* Searches the text, unless the very same one was searched before: then its matches are known. */
+static void search(struct judge *judge)
+{
+    struct repeat_entry *known = repeats_find(&judge->repeats, judge->seen, judge->length);
+    if (known == NULL) {
+        match(judge, judge->seen, judge->length, on_text);
+        repeats_end(&judge->repeats, judge->seen, judge->length, judge->case_number);
+        judge_see_stuck(judge);
+        return;
+    }
+    for (uint32_t i = 0; i < known->n_matches; i++)
+        note(judge, known->matches[i].pattern, known->matches[i].end);
+    if (known->of_case != judge->case_number)
+        judge_see_stuck(judge);
+    known->of_case = judge->case_number;
+}
+
 /* A long text is searched in overlapping windows, so that no match is cut. */
 static void on_message(void *ctx, const struct evidence_message *message)
 {
@@ -207,9 +229,8 @@ static void on_message(void *ctx, const struct evidence_message *message)
         if (is_text(message->text + from, n)) {
             judge->length =
                 match_normalise(message->text + from, n, judge->seen, sizeof judge->seen);
-            match(judge, judge->seen, judge->length, on_text);
+            search(judge);
             add_words(judge);
-            judge_see_stuck(judge);
         }
         if (left <= WINDOW)
             return;

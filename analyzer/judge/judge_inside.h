@@ -3,6 +3,7 @@
 #define ANALYZER_JUDGE_JUDGE_INSIDE_H
 
 #include "analyzer/judge/judge.h"
+#include "analyzer/judge/judge_repeat.h"
 #include "analyzer/judge/likeness.h"
 #include "analyzer/judge/rule.h"
 
@@ -63,6 +64,8 @@ struct judge {
     int64_t at_ms;
     const char *origin;
     char seen[EVIDENCE_TEXT_MAX];
+    struct repeats repeats;
+    unsigned case_number;
 };
 
 /* ---- judge_facts.c ---- */

@@ -30,7 +30,7 @@ static bool can_mount(void)
 static void mount_disk(const struct fixture *f, int pages)
 {
     char options[64];
-    (void)snprintf(options, sizeof options, "size=%d", pages * PAGE);
+    (void)snprintf(options, sizeof options, "mode=0700,size=%d", pages * PAGE);
     if (mount("ferry-test", f->dir, "tmpfs", 0, options) != 0)
         fail_msg("mount: %s", strerror(errno));
 }

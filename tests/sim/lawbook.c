@@ -238,14 +238,13 @@ static void remember(struct lawbook *book, const struct snapshot *now)
     book->before = book->world.keep(now);
 }
 
-/* None may be shut down, IfPossible when it cannot be moved; nobody else. */
+/* None may be shut down, IfPossible when it cannot be moved; one that is not set anywhere too,
+ * since a descheduler's eviction takes it for None. Nobody else. */
 static bool strategy_permits(const struct snapshot_guest *guest)
 {
     bool movable = migratable_first_live(&guest->migratable) == UNMOVABLE_COUNT;
-    return guest->strategy == STRATEGY_NONE ||
-           ((guest->strategy == STRATEGY_LIVE_MIGRATE_IF_POSSIBLE ||
-             guest->strategy == STRATEGY_UNSET) &&
-            !movable);
+    return guest->strategy == STRATEGY_NONE || guest->strategy == STRATEGY_UNSET ||
+           (guest->strategy == STRATEGY_LIVE_MIGRATE_IF_POSSIBLE && !movable);
 }
 
 /* Shut down against its strategy as it was shown before the order, and as it is shown after it. */

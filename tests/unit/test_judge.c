@@ -449,6 +449,42 @@ static void facts_without_end_are_bounded(void **state)
     assert_int_equal(give(w)->n_numbers, VERDICT_NUMBERS_MAX);
 }
 
+/* A text that was searched before is not searched again; nothing else may differ. */
+static void a_remembered_text_counts_as_a_searched_one(void **state)
+{
+    struct world *w = *state;
+    struct err err = {0};
+    static const char *const texts[] = {"size mismatch", "nothing at all", "certificate and quota",
+                                        "node down: storage gone", "stuck for 7 s, reset by peer"};
+    OWNED(judge) plain = judge_new(w->rules, &err);
+    assert_non_null(plain);
+    repeats_fini(&plain->repeats); /* remembers nothing */
+    for (int round = 0; round < 2; round++) {
+        struct judge *both[] = {w->judge, plain};
+        for (size_t k = 0; k < 2; k++) {
+            struct evidence_sink sink = judge_sink(both[k]);
+            judge_reset(both[k]);
+            for (int i = 0; i < 400; i++) {
+                const char *text = texts[(size_t)(i * 7 + i / 9) % COUNT(texts)];
+                sink.message(sink.ctx,
+                             &(struct evidence_message){.text = text,
+                                                        .length = strlen(text),
+                                                        .side = i % 3 ? SIDE_SOURCE : SIDE_TARGET});
+            }
+        }
+        assert_int_equal(w->judge->n_hits, plain->n_hits);
+        for (unsigned i = 0; i < plain->n_hits; i++) {
+            const struct judge_hit *a = &w->judge->hits[i], *b = &plain->hits[i];
+            assert_memory_equal(a->positions, b->positions, sizeof a->positions);
+            assert_int_equal(a->n_positions, b->n_positions);
+            assert_int_equal(a->end, b->end);
+            assert_string_equal(a->quote, b->quote);
+        }
+        assert_memory_equal(&w->judge->words, &plain->words, sizeof plain->words);
+        assert_string_equal(w->judge->stuck.name, "stuck_s");
+    }
+}
+
 static void the_same_message_a_million_times_costs_one_quote(void **state)
 {
     struct world *w = *state;
@@ -478,6 +514,7 @@ TEST_FILE(test_judge)
         cmocka_unit_test(a_long_message_is_searched_to_its_end),
         cmocka_unit_test(a_long_fact_is_searched_to_its_end),
         cmocka_unit_test(facts_without_end_are_bounded),
+        cmocka_unit_test(a_remembered_text_counts_as_a_searched_one),
         cmocka_unit_test(the_same_message_a_million_times_costs_one_quote),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
