@@ -65,11 +65,11 @@ static void hold_unreadable(struct engine *e, struct job *job)
 }
 
 /* Deletes nothing because of a clock that is wrong at the start: what is stored tells how late it
- * was. */
+ * was, also where no migration ran for long. */
 static void begin_retention(struct engine *e)
 {
     struct moment now = now_of(e);
-    int64_t newest_ms = 0;
+    int64_t newest_ms = e->stored_ms;
     for (const struct job *job = e->fleet->jobs; job != NULL; job = job->hh.next) {
         newest_ms = job->times.created_ms > newest_ms ? job->times.created_ms : newest_ms;
         newest_ms = job->times.ended_ms > newest_ms ? job->times.ended_ms : newest_ms;
@@ -137,6 +137,7 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     TEXT_SET(e->fleet->marks.identity.id, identity.id);
     e->fleet->marks.identity.epoch = identity.epoch;
     e->fleet->marks.identity.restored = identity.restored_ms > 0;
+    e->stored_ms = identity.seen_ms;
     expect_restore(e->fleet);
     return true;
 }

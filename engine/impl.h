@@ -46,6 +46,7 @@ struct engine {
     struct verdict_rows *judged[ENGINE_TURN_MAX]; /* to be stored with the next commit */
     size_t n_judged;
     struct clock_follower retention_clock;
+    int64_t stored_ms;                 /* how late it was in the earlier process, about */
     int64_t retain_at_ms, retry_at_ms; /* after a failed commit */
     struct committer *committer;       /* NULL: commits on the engine's own thread */
     bool commit_hangs;                 /* one is out and has not returned */

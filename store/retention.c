@@ -124,14 +124,42 @@ static bool drop_history(struct store_sqlite *sq, int64_t before_ms, bool *out_d
     return true;
 }
 
+/* Incidents of guests that no migration moved; those of migrations go with them. */
+static bool drop_incidents(struct store_sqlite *sq, int64_t before_ms, bool *out_did,
+                           struct err *err)
+{
+    struct lane_db *lane = &sq->lanes[LANE_OBJECTS];
+    int rc = run(lane->db,
+                 "DELETE FROM incidents WHERE job_uid IN (SELECT job_uid FROM incidents"
+                 " WHERE opened_ms < ?2 AND closed_ms > 0 AND closed_ms < ?2 AND NOT EXISTS"
+                 " (SELECT 1 FROM jobs WHERE uid = job_uid) ORDER BY opened_ms LIMIT 100)",
+                 NULL, before_ms);
+    if (rc != SQLITE_OK)
+        return db_fail(lane->db, rc, lane_path(lane), "cannot delete expired incidents", err);
+    *out_did = *out_did || sqlite3_changes(lane->db) > 0;
+    return true;
+}
+
+/* Where the clock of retention stands; see begin_retention() of the engine. */
+static bool note_time(struct store_sqlite *sq, int64_t now_ms, struct err *err)
+{
+    struct lane_db *lane = &sq->lanes[LANE_OBJECTS];
+    int64_t since_ms = now_ms - sq->retention.noted_ms;
+    if (since_ms >= 0 && since_ms < HOUR_MS)
+        return true;
+    int rc = run(lane->db, "UPDATE appliance SET seen_ms = ?2", NULL, now_ms);
+    sq->retention.noted_ms = now_ms;
+    return rc == SQLITE_OK || db_fail(lane->db, rc, lane_path(lane), "cannot store the time", err);
+}
+
 static bool retain_history(struct store_sqlite *sq, int64_t now_ms, bool *out_did, struct err *err)
 {
     const struct store_retention *r = &sq->retention.settings;
     bool too_large =
         r->history_bytes > 0 && used_bytes(sq->lanes[LANE_OBJECTS].db) > r->history_bytes;
-    if (too_large)
-        return drop_history(sq, now_ms - ORPHAN_MS, out_did, err); /* the oldest, of any age */
-    return r->history_ms <= 0 || drop_history(sq, now_ms - r->history_ms, out_did, err);
+    int64_t age_ms = too_large ? ORPHAN_MS : r->history_ms; /* too large: the oldest, of any age */
+    return age_ms <= 0 || (drop_history(sq, now_ms - age_ms, out_did, err) &&
+                           drop_incidents(sq, now_ms - age_ms, out_did, err));
 }
 
 /* ---- samples ---- */
@@ -311,7 +339,7 @@ bool retention_step(struct store *s, int64_t now_ms, bool *out_did, struct err *
     struct lane_db *objects = &sq->lanes[LANE_OBJECTS];
     if (objects->in_memory)
         (void)pthread_mutex_lock(&objects->lock);
-    bool good = retain_history(sq, now_ms, out_did, err);
+    bool good = note_time(sq, now_ms, err) && retain_history(sq, now_ms, out_did, err);
     if (objects->in_memory)
         (void)pthread_mutex_unlock(&objects->lock);
     return good;

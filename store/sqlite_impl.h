@@ -79,6 +79,7 @@ struct retaining {
     struct store_retention settings;
     char cursor[64];   /* the last trace visited; the sample writer's, as `pressure` */
     unsigned pressure; /* how often the ages are halved: the file is too large */
+    int64_t noted_ms;  /* the time that was stored last; the engine's */
 };
 
 struct store_sqlite {

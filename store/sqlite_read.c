@@ -239,13 +239,14 @@ bool read_identity(struct store *s, struct store_identity *out_identity, struct 
     if (db == NULL)
         return false;
     sqlite3_stmt *stmt = NULL;
-    int rc =
-        sqlite3_prepare_v2(db, "SELECT id, epoch, restored_ms FROM appliance", -1, &stmt, NULL);
+    int rc = sqlite3_prepare_v2(db, "SELECT id, epoch, restored_ms, seen_ms FROM appliance", -1,
+                                &stmt, NULL);
     rc = rc == SQLITE_OK ? sqlite3_step(stmt) : rc;
     if (rc == SQLITE_ROW) {
         TEXT_SET(out_identity->id, (const char *)sqlite3_column_text(stmt, 0));
         out_identity->epoch = sqlite3_column_int64(stmt, 1);
         out_identity->restored_ms = sqlite3_column_int64(stmt, 2);
+        out_identity->seen_ms = sqlite3_column_int64(stmt, 3);
     } else if (rc == SQLITE_DONE) {
         (void)err_set(err, ERR_CORRUPT, "%s: table appliance is empty; restore a backup",
                       lane_path(lane));

@@ -42,6 +42,7 @@ enum { STORE_ID_MAX = 33 };
 struct store_identity {
     char id[STORE_ID_MAX];
     int64_t epoch, restored_ms; /* restored_ms 0: never */
+    int64_t seen_ms;            /* how late retain() was last told that it is, about; 0: never */
 };
 
 /* Visitors return false to stop early. */

@@ -190,19 +190,26 @@ static void add_nodes(struct json_object *status, const struct page_style *style
     page_table(&table, style, out);
 }
 
-/* Notes on the versions of a node; most have none. */
+/* of: the status, or one of its nodes. */
+static void add_notes_of(struct json_object *of, const char *about, struct buf *out)
+{
+    for (size_t i = 0; i < view_count(of, "notes"); i++) {
+        struct json_object *note = view_element(of, "notes", i);
+        char node[128], why[256], instead[256];
+        table_clean(node, sizeof node, about);
+        table_clean(why, sizeof why, view_text(note, "why"));
+        table_clean(instead, sizeof instead, view_text(note, "instead"));
+        buf_addf(out, "Note%s%s: %s; %s\n", node[0] != '\0' ? " on " : "", node, why, instead);
+    }
+}
+
+/* On storage that is not checked, and on the versions of a node; most have none. */
 static void add_notes(struct json_object *status, struct buf *out)
 {
+    add_notes_of(status, "", out);
     for (size_t i = 0; i < view_count(status, "nodes"); i++) {
         struct json_object *row = view_element(status, "nodes", i);
-        for (size_t j = 0; j < view_count(row, "notes"); j++) {
-            struct json_object *note = view_element(row, "notes", j);
-            char node[128], why[256], instead[256];
-            table_clean(node, sizeof node, view_text(row, "name"));
-            table_clean(why, sizeof why, view_text(note, "why"));
-            table_clean(instead, sizeof instead, view_text(note, "instead"));
-            buf_addf(out, "Note on %s: %s; %s\n", node, why, instead);
-        }
+        add_notes_of(row, view_text(row, "name"), out);
     }
 }
 

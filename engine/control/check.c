@@ -12,6 +12,7 @@
 #include "engine/control/placement_scan.h"
 #include "engine/control/policy_choose.h"
 #include "engine/data/expect.h"
+#include "engine/model/definition/volumes.h"
 #include "engine/model/fleet/ledger.h"
 #include "engine/model/job/backoff.h"
 #include "hypervisor/versions.h"
@@ -198,6 +199,29 @@ static void add_notes(struct json_object *row, const struct node *node, enum hv_
     }
 }
 
+/* What no host is asked now. A file below storage.sharedPaths counts as shared by its name alone.
+ */
+static void add_storage_note(const struct asked *a, struct json_object *root)
+{
+    struct volumes volumes;
+    if (a->owner == NULL || !volumes_by_name(a->owner->requirements, &volumes))
+        return;
+    char why[HV_TEXT_MAX + 160];
+    (void)snprintf(why, sizeof why,
+                   "%zu disk%s of the guest, the first is %s: declared shared by "
+                   "storage.sharedPaths, and not looked for on the target",
+                   volumes.n, volumes.n == 1 ? "" : "s", volumes.list[0].is.disk);
+    struct json_object *note = json_add_object(json_add_array(root, "notes"), NULL);
+    json_add_text(note, "name", "storage-not-checked");
+    json_add_text(note, "why", why);
+    json_add_text(note, "instead",
+                  a->config.unsafe
+                      ? "at hand-off the target is asked for name and size, which do not prove "
+                        "equal bytes"
+                      : "libvirt fails where the target lacks one; that a file of that name is "
+                        "the same one rests on the configuration");
+}
+
 static void add_nodes(const struct asked *a, struct json_object *root)
 {
     struct json_object *nodes = json_add_array(root, "nodes");
@@ -289,6 +313,7 @@ char *check_guest(struct fleet *f, const struct question *question, struct momen
     add_quota_waits(&a, waits);
     add_backoff_wait(&a, waits);
     add_nodes(&a, root);
+    add_storage_note(&a, root);
     if (!add_best(&a, root, waits, err))
         return NULL;
     const char *text =

@@ -377,6 +377,34 @@ static void versions_of_both_nodes_are_noted_and_a_pair_that_cannot_work_is_reje
     end(&s);
 }
 
+static void a_disk_that_no_target_is_asked_for_is_noted(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin(&s);
+    ask(&s, "");
+    says(&s, "notes", NULL);
+    static struct host_requirements requirements = {
+        .facts = {.n_disks = 2,
+                  .disks = {{.target = "vda", .flags = REQUIREMENTS_DISK_SHARED},
+                            {.target = "vdb",
+                             .flags = REQUIREMENTS_DISK_SHARED | REQUIREMENTS_DISK_BY_NAME}}}};
+    s.guest->owner->requirements = &requirements;
+    ask(&s, "");
+    says(&s, "nodes.1.fits", "true"); /* a note, no refusal */
+    says(&s, "notes.0.name", "storage-not-checked");
+    says(&s, "notes.0.why",
+         "1 disk of the guest, the first is vdb: declared shared by storage.sharedPaths, and not "
+         "looked for on the target");
+    says(&s, "notes.1", NULL);
+    s.f->config.migration.unsafe = true;
+    ask(&s, "");
+    says(&s, "notes.0.instead",
+         "at hand-off the target is asked for name and size, which do not prove equal bytes");
+    s.guest->owner->requirements = NULL;
+    end(&s);
+}
+
 static void what_admission_would_refuse_is_said_and_a_wait_is_no_refusal(void **state)
 {
     (void)state;
@@ -410,6 +438,7 @@ TEST_FILE(test_check)
         cmocka_unit_test(each_wait_is_named_alone),
         cmocka_unit_test(waits_that_are_over_are_not_named),
         cmocka_unit_test(a_guest_that_is_nowhere_is_told_so),
+        cmocka_unit_test(a_disk_that_no_target_is_asked_for_is_noted),
         cmocka_unit_test(what_admission_would_refuse_is_said_and_a_wait_is_no_refusal),
         cmocka_unit_test(versions_of_both_nodes_are_noted_and_a_pair_that_cannot_work_is_rejected),
     };

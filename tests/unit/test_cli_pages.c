@@ -67,6 +67,22 @@ static void a_migratable_guest_shows_target_and_policy(void **state)
                  "  c     no     memory       needs 2.0GiB, has 1.0GiB\n");
 }
 
+static void notes_on_the_guest_s_disks_and_on_nodes_are_shown(void **state)
+{
+    (void)state;
+    OWNED(json_object) status =
+        parse("{\"migratable\":true,\"best\":\"b\",\"nodes\":[{\"name\":\"b\",\"fits\":true,"
+              "\"notes\":[{\"name\":\"n\",\"why\":\"it is old\",\"instead\":\"nothing\"}]}],"
+              "\"notes\":[{\"name\":\"storage-not-checked\",\"why\":\"vdb is not looked for\","
+              "\"instead\":\"libvirt fails\"}]}");
+    struct buf out;
+    buf_init(&out, PAGE_MAX);
+    assert_true(page_check(status, &plain, &out));
+    assert_non_null(strstr(out.data, "Note: vdb is not looked for; libvirt fails\n"
+                                     "Note on b: it is old; nothing\n"));
+    buf_fini(&out);
+}
+
 static void a_forecast_is_shown_with_its_basis(void **state)
 {
     (void)state;
@@ -531,6 +547,7 @@ TEST_FILE(test_cli_pages)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_migratable_guest_shows_target_and_policy),
+        cmocka_unit_test(notes_on_the_guest_s_disks_and_on_nodes_are_shown),
         cmocka_unit_test(a_forecast_is_shown_with_its_basis),
         cmocka_unit_test(each_obstacle_is_shown),
         cmocka_unit_test(a_drain_names_its_guests_and_what_blocks_it),

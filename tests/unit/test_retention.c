@@ -12,6 +12,7 @@
 #include "store/archive.h"
 #include "store/query.h"
 #include "store/sqlite.h"
+#include "store/sqlite_impl.h"
 
 enum { DAY_MS = 24 * 3600 * 1000, SAMPLES = 50 };
 static const int64_t NOW_MS = 1700000000000;
@@ -149,6 +150,63 @@ static void unfinished_jobs_and_open_incidents_are_kept_at_any_age(void **state)
                 kept.rows == 11);
     assert_true(kept_of(s, "incident").rows == 11);
     assert_false(kept_of(s, "settled").job);
+}
+
+static unsigned count_incidents(struct store *s)
+{
+    sqlite3_stmt *stmt = NULL;
+    sqlite3 *db = store_sqlite_of(s)->lanes[LANE_OBJECTS].db;
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM incidents", -1, &stmt, NULL), 0);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    unsigned n = (unsigned)sqlite3_column_int(stmt, 0);
+    (void)sqlite3_finalize(stmt);
+    return n;
+}
+
+/* Of a guest that no migration moved: no job takes it along. */
+static void an_old_closed_incident_of_a_guest_without_a_migration_is_deleted(void **state)
+{
+    (void)state;
+    OWNED(store) s = must_open(&usual);
+    struct err err = {0};
+    const int64_t old = NOW_MS - 500LL * DAY_MS, recent = NOW_MS - DAY_MS;
+    put(s, "job", "failed", recent);
+    s->ops->begin(s);
+    const struct store_incident rows[] = {
+        {.job_uid = "open", .opened_ms = old},
+        {.job_uid = "closed", .opened_ms = old, .closed_ms = old + 1},
+        {.job_uid = "closed-late", .opened_ms = old, .closed_ms = recent},
+        {.job_uid = "job", .opened_ms = old, .closed_ms = old + 1}, /* goes with its job */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        s->ops->put_incident(s, &rows[i]);
+    assert_true(s->ops->commit(s, &err));
+    (void)retain(s, NOW_MS);
+    assert_int_equal(count_incidents(s), 3);
+    (void)retain(s, NOW_MS + 400LL * DAY_MS);
+    assert_int_equal(count_incidents(s), 1);
+}
+
+/* Where nothing else is written for long, the clock by which rows expire goes on where it was. */
+static void the_time_is_stored_once_an_hour(void **state)
+{
+    (void)state;
+    OWNED(store) s = must_open(&usual);
+    struct err err = {0};
+    struct store_identity identity = {0};
+    static const struct {
+        int64_t now_ms, stored_ms;
+    } rows[] = {
+        {NOW_MS, NOW_MS},
+        {NOW_MS + 3599 * 1000, NOW_MS},
+        {NOW_MS + 3600 * 1000, NOW_MS + 3600 * 1000},
+        {NOW_MS, NOW_MS}, /* a clock that was set right */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        (void)retain(s, rows[i].now_ms);
+        assert_true(s->ops->identity(s, &identity, &err));
+        assert_int_equal(identity.seen_ms, rows[i].stored_ms);
+    }
 }
 
 static void without_limits_nothing_is_deleted(void **state)
@@ -360,6 +418,8 @@ TEST_FILE(test_retention)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_thinned_and_deleted_before_verdicts_and_rows),
         cmocka_unit_test(unfinished_jobs_and_open_incidents_are_kept_at_any_age),
+        cmocka_unit_test(an_old_closed_incident_of_a_guest_without_a_migration_is_deleted),
+        cmocka_unit_test(the_time_is_stored_once_an_hour),
         cmocka_unit_test(without_limits_nothing_is_deleted),
         cmocka_unit_test(a_trace_without_a_job_is_deleted),
         cmocka_unit_test(a_step_is_bounded),
