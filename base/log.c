@@ -22,8 +22,8 @@
 /* A value's escaped form is cut at VALUE_MAX. Fields are dropped when a full one might not fit. */
 enum { LINE_BYTES = 16384, VALUE_MAX = 2048, FIELD_ROOM = VALUE_MAX + 64, REST_OF_LINE_MS = 100 };
 
-static enum log_level threshold = LOG_LEVEL_INFO;
-static enum log_format chosen_format = LOG_FORMAT_TEXT;
+static _Atomic enum log_level threshold = LOG_LEVEL_INFO;
+static _Atomic enum log_format chosen_format = LOG_FORMAT_TEXT;
 static int output = STDERR_FILENO;
 static atomic_uint_fast64_t dropped; /* lines that were dropped */
 
@@ -45,6 +45,11 @@ void log_setup(enum log_level level, enum log_format format, int fd)
     threshold = level;
     chosen_format = format;
     output = fd;
+}
+
+void log_set_level(enum log_level level)
+{
+    threshold = level;
 }
 
 bool log_level_from_name(const char *name, enum log_level *out_level)

@@ -4,7 +4,7 @@
  *
  * Text lines for people, JSON lines for machines; both to one file descriptor (stderr by default),
  * one write(2) per line so that threads do not mix. Long values are cut, control bytes escaped.
- * Level, format and descriptor are set once by main before threads start.
+ * Format and descriptor are set once by main before threads start.
  *
  * These are mutable file-level state. Only four other files have such state: base/fault.c (the
  * crash point that is armed), store/budget.c (SQLite's memory and files, limited),
@@ -42,6 +42,7 @@ struct log_field {
 };
 
 void log_setup(enum log_level level, enum log_format format, int fd);
+void log_set_level(enum log_level level); /* any thread */
 bool log_level_from_name(const char *name, enum log_level *out_level); /* debug info warn error */
 bool log_enabled(enum log_level level);
 void log_line(enum log_level level, const char *event, const struct log_field *fields, unsigned n);
