@@ -68,7 +68,7 @@ struct appliance {
     struct analyzer *analyzer;
     struct exporter *exporter;
     struct self *self;
-    struct reload_desk desk;
+    struct reload_answers answers;
     struct notify notify;
     int64_t started_ms;
     atomic_bool stop;
@@ -127,8 +127,7 @@ static bool open_engine(struct appliance *a, struct err *err)
     config.hosts = a->hosts;
     config.n_hosts = a->n_hosts;
     if (simulated) {
-        config.host_labels =
-            (const char *const *)simulate_scenario(a->simulate)->host_labels;
+        config.host_labels = (const char *const *)simulate_scenario(a->simulate)->host_labels;
         config.host_taints = NULL;
         config.host_cordoned = NULL;
     }
@@ -182,7 +181,7 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
         .requests = wiring_requests(&a->wiring),
         .store = a->store,
         .state_dir = state_dir(a, options),
-        .reload = {&a->desk, on_reload_request},
+        .reload = {&a->answers, on_reload_request},
     };
     a->exporter = exporter_new(&config, &parts, err);
     return a->exporter != NULL;
@@ -351,11 +350,11 @@ static void reload(struct appliance *a)
         LOG(ERROR, "config_refused", FIELD_TEXT(ERROR, "no memory"));
         return;
     }
-    uint64_t number = reload_begin(&a->desk);
+    uint64_t number = reload_begin(&a->answers);
     notify_reloading(&a->notify);
     take_config(a, result);
     log_reload(a, result);
-    reload_answer(&a->desk, number, result);
+    reload_answer(&a->answers, number, result);
     notify_reloaded(&a->notify);
     free(result);
 }
@@ -447,12 +446,20 @@ static void block_signals(sigset_t *out_signals)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
+/* Under systemd text goes to the journal with its fields. */
+static void set_up_log(const struct config *config)
+{
+    int journal = config->log_format == LOG_FORMAT_TEXT ? log_open_journal() : -1;
+    log_setup(config->log_level, journal >= 0 ? LOG_FORMAT_JOURNAL : config->log_format,
+              journal >= 0 ? journal : STDERR_FILENO);
+}
+
 static bool prepare(struct appliance *a, const struct appliance_options *options, struct err *err)
 {
     a->config = settle_config(options, err);
     if (a->config == NULL)
         return false;
-    log_setup(a->config->log_level, a->config->log_format, STDERR_FILENO);
+    set_up_log(a->config);
     for (enum config_retired key = 0; key < CONFIG_RETIRED_COUNT; key++)
         if ((a->config->retired & 1U << key) != 0)
             LOG(WARN, "config_key_retired", FIELD_TEXT(FILE, options->config_file),
@@ -492,7 +499,7 @@ struct appliance *appliance_new(struct err *err)
         (void)err_set(err, ERR_NOMEM, "the appliance");
         return NULL;
     }
-    reload_desk_init(&a->desk);
+    reload_answers_init(&a->answers);
     notify_open(&a->notify);
     return a;
 }
@@ -527,7 +534,7 @@ void appliance_free(struct appliance *a)
         return;
     bool was_running = a->is_running;
     close_parts(a);
-    reload_desk_fini(&a->desk);
+    reload_answers_fini(&a->answers);
     notify_close(&a->notify);
     free(a);
     if (was_running)

@@ -1,6 +1,6 @@
 /* config.h - ferry.yaml as a struct. Unknown keys and bad values are errors with file, line and
- * the nearest valid key. config_read() adds the hosts of hosts.d beside the file (config_dir.c). Owns
- * its memory. */
+ * the nearest valid key. config_read() adds the hosts of hosts.d beside the file (config_dir.c).
+ * Owns its memory. */
 #ifndef APPLIANCE_CONFIG_H
 #define APPLIANCE_CONFIG_H
 

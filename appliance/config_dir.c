@@ -1,4 +1,5 @@
-/* config_dir.c - hosts in files of hosts.d, a directory beside ferry.yaml: *.yaml has what `hosts:` has;
+/* config_dir.c - hosts in files of hosts.d, a directory beside ferry.yaml: *.yaml has what `hosts:`
+ * has;
  * *.json is Prometheus' file_sd, so that an inventory tool can write it:
  *
  *     [{"targets": ["h1", "h2"],
@@ -211,9 +212,9 @@ bool config_read_dir(struct reading *r, const char *config_file, struct err *err
     if (found < 0)
         return errno == ENOENT || errno == ENOTDIR ||
                err_set(err, ERR_IO, "%s: %s", dir, strerror(errno));
-    bool done = found <= FILES_MAX ||
-                err_set(err, ERR_LIMIT, "%s: %d files; at most %d are possible", dir, found,
-                        FILES_MAX);
+    bool done =
+        found <= FILES_MAX ||
+        err_set(err, ERR_LIMIT, "%s: %d files; at most %d are possible", dir, found, FILES_MAX);
     for (int i = 0; i < found; i++) {
         (void)snprintf(file, sizeof file, "%s/%s", dir, entries[i]->d_name);
         done = done && read_file(r, file, err);

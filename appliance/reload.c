@@ -228,38 +228,39 @@ struct json_object *reload_json(const struct reload_result *result)
 
 /* ---- between threads ---- */
 
-void reload_desk_init(struct reload_desk *desk)
+void reload_answers_init(struct reload_answers *answers)
 {
     pthread_condattr_t attr;
-    (void)pthread_mutex_init(&desk->lock, NULL);
+    (void)pthread_mutex_init(&answers->lock, NULL);
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&desk->answered, &attr);
+    (void)pthread_cond_init(&answers->answered, &attr);
     (void)pthread_condattr_destroy(&attr);
 }
 
-void reload_desk_fini(struct reload_desk *desk)
+void reload_answers_fini(struct reload_answers *answers)
 {
-    (void)pthread_cond_destroy(&desk->answered);
-    (void)pthread_mutex_destroy(&desk->lock);
+    (void)pthread_cond_destroy(&answers->answered);
+    (void)pthread_mutex_destroy(&answers->lock);
 }
 
-bool reload_ask(struct reload_desk *desk, char **out_json, struct err *err)
+bool reload_ask(struct reload_answers *answers, char **out_json, struct err *err)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += RELOAD_WAIT_MS / 1000;
-    (void)pthread_mutex_lock(&desk->lock);
-    uint64_t number = ++desk->asked;
+    (void)pthread_mutex_lock(&answers->lock);
+    uint64_t number = ++answers->asked;
     (void)kill(getpid(), SIGHUP); /* one that is pending already reads the same file */
-    while (desk->done < number && pthread_cond_timedwait(&desk->answered, &desk->lock, &until) == 0)
+    while (answers->done < number &&
+           pthread_cond_timedwait(&answers->answered, &answers->lock, &until) == 0)
         ;
-    bool answered = desk->done >= number;
+    bool answered = answers->done >= number;
     if (answered)
-        *err = desk->result.err;
+        *err = answers->result.err;
     struct json_object *object =
-        answered && err->code == ERR_NONE ? reload_json(&desk->result) : NULL;
-    (void)pthread_mutex_unlock(&desk->lock);
+        answered && err->code == ERR_NONE ? reload_json(&answers->result) : NULL;
+    (void)pthread_mutex_unlock(&answers->lock);
     if (!answered)
         return err_set(err, ERR_TIMEOUT, "no answer in %d s; the log says what became of it",
                        RELOAD_WAIT_MS / 1000);
@@ -270,19 +271,20 @@ bool reload_ask(struct reload_desk *desk, char **out_json, struct err *err)
     return *out_json != NULL || err_set(err, ERR_NOMEM, "no memory for the answer");
 }
 
-uint64_t reload_begin(struct reload_desk *desk)
+uint64_t reload_begin(struct reload_answers *answers)
 {
-    (void)pthread_mutex_lock(&desk->lock);
-    uint64_t number = desk->asked;
-    (void)pthread_mutex_unlock(&desk->lock);
+    (void)pthread_mutex_lock(&answers->lock);
+    uint64_t number = answers->asked;
+    (void)pthread_mutex_unlock(&answers->lock);
     return number;
 }
 
-void reload_answer(struct reload_desk *desk, uint64_t number, const struct reload_result *result)
+void reload_answer(struct reload_answers *answers, uint64_t number,
+                   const struct reload_result *result)
 {
-    (void)pthread_mutex_lock(&desk->lock);
-    desk->done = number;
-    desk->result = *result;
-    (void)pthread_cond_broadcast(&desk->answered);
-    (void)pthread_mutex_unlock(&desk->lock);
+    (void)pthread_mutex_lock(&answers->lock);
+    answers->done = number;
+    answers->result = *result;
+    (void)pthread_cond_broadcast(&answers->answered);
+    (void)pthread_mutex_unlock(&answers->lock);
 }

@@ -1,11 +1,11 @@
 /* reload.h - takes a changed configuration while Ferry runs.
  *
  * The engine decides first (engine/control/configure.h): all of it is taken or nothing. Then the
- * collector and the hypervisor learn which hosts are new and gone, in an order in which no event of a
- * host is lost. What needs a restart is named, not taken.
+ * collector and the hypervisor learn which hosts are new and gone, in an order in which no event of
+ * a host is lost. What needs a restart is named, not taken.
  *
- * Threads: reload_run() on the main thread; reload_ask() on any other: it has the main thread run it
- * and waits for the answer. */
+ * Threads: reload_run() on the main thread; reload_ask() on any other: it has the main thread run
+ * it and waits for the answer. */
 #ifndef APPLIANCE_RELOAD_H
 #define APPLIANCE_RELOAD_H
 
@@ -19,7 +19,7 @@
 
 enum { RELOAD_TEXT_MAX = 4096, RELOAD_WAIT_MS = 14000 };
 
-struct reload_parts { /* borrowed */
+struct reload_parts {      /* borrowed */
     struct config *config; /* changed by a reload that is taken */
     struct hv *hv;         /* libvirt's */
     struct collector *collector;
@@ -42,18 +42,19 @@ void reload_run(const struct reload_parts *parts, struct config *next,
 struct json_object *reload_json(const struct reload_result *result); /* new reference */
 
 /* Where other threads wait for the main thread's answer. */
-struct reload_desk {
+struct reload_answers {
     pthread_mutex_t lock;
     pthread_cond_t answered;
     uint64_t asked, done; /* number of the newest request; up to which they are answered */
     struct reload_result result;
 };
-void reload_desk_init(struct reload_desk *desk);
-void reload_desk_fini(struct reload_desk *desk);
+void reload_answers_init(struct reload_answers *answers);
+void reload_answers_fini(struct reload_answers *answers);
 /* Raises SIGHUP and waits. A new JSON text, the caller's; false: err says why nothing was taken. */
-bool reload_ask(struct reload_desk *desk, char **out_json, struct err *err);
+bool reload_ask(struct reload_answers *answers, char **out_json, struct err *err);
 /* The main thread, on SIGHUP: before it reads the file, and with the result. */
-uint64_t reload_begin(struct reload_desk *desk);
-void reload_answer(struct reload_desk *desk, uint64_t number, const struct reload_result *result);
+uint64_t reload_begin(struct reload_answers *answers);
+void reload_answer(struct reload_answers *answers, uint64_t number,
+                   const struct reload_result *result);
 
 #endif

@@ -45,8 +45,9 @@ int verb_reload(int argc, char **argv)
 {
     static const struct argp argp = {
         .parser = on_option,
-        .doc = "Have the appliance read its configuration again. New hosts, limits, defaults and the "
-               "log level take effect at once; a file that is wrong changes nothing.",
+        .doc =
+            "Have the appliance read its configuration again. New hosts, limits, defaults and the "
+            "log level take effect at once; a file that is wrong changes nothing.",
         .children = cli_options_children,
     };
     struct cli_options common = {0};
@@ -57,9 +58,8 @@ int verb_reload(int argc, char **argv)
     OWNED(client) client = client_new(common.server, &err);
     OWNED(json_object) body = json_object_new_object();
     OWNED(json_object) answer =
-        client != NULL
-            ? client_call(client, "POST", "/apis/ferry.internal/v1/reload", body, &err)
-            : NULL;
+        client != NULL ? client_call(client, "POST", "/apis/ferry.internal/v1/reload", body, &err)
+                       : NULL;
     if (answer == NULL)
         return cli_fail(&err, err.code == ERR_TIMEOUT ? "the log of the appliance says what became "
                                                         "of it"

@@ -127,8 +127,8 @@ struct collector {
     atomic_bool started;
     uint64_t serial;
     struct due_heap due;
-    struct host **hosts;    /* by slot; NULL: the slot is free */
-    struct host *by_name;   /* changed under hosts_lock: other threads look names up */
+    struct host **hosts;            /* by slot; NULL: the slot is free */
+    struct host *by_name;           /* changed under hosts_lock: other threads look names up */
     size_t n_hosts, hosts_capacity; /* slots */
     pthread_rwlock_t hosts_lock;
     struct watch watches[COLLECTOR_WATCHES_MAX];

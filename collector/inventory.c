@@ -6,7 +6,6 @@
  * guests. */
 #include "collector/internal.h"
 
-
 #include "base/log.h"
 #include "base/text.h"
 

@@ -239,12 +239,12 @@ static void answer_question(struct engine *e, const struct question *question,
 
 static void log_request(const struct input *input, const struct answer *answer)
 {
-    const char *what = input->kind == INPUT_CREATE   ? "migration_asked"
-                       : input->kind == INPUT_CANCEL ? "abort_asked"
-                       : input->kind == INPUT_PUT    ? "document_written"
-                       : input->kind == INPUT_REMOVE ? "document_removed"
+    const char *what = input->kind == INPUT_CREATE      ? "migration_asked"
+                       : input->kind == INPUT_CANCEL    ? "abort_asked"
+                       : input->kind == INPUT_PUT       ? "document_written"
+                       : input->kind == INPUT_REMOVE    ? "document_removed"
                        : input->kind == INPUT_CONFIGURE ? "configuration_given"
-                                                     : "eviction_asked";
+                                                        : "eviction_asked";
     const char *name = input->kind == INPUT_EVICT    ? input->of.evict.pod
                        : input->kind == INPUT_REMOVE ? input->of.remove.name
                                                      : answer->ref.name;

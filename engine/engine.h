@@ -88,9 +88,10 @@ DEFINE_OWNED(engine)
 struct collector_sink engine_collector_sink(struct engine *e);
 struct engine_requests engine_requests(struct engine *e);
 
-/* Takes hosts, limits and defaults of a new configuration, or refuses all of it: ERR_REFUSED with the
- * job that needs a host which is to go. `storage` stays as it was. Blocks like a request; any thread
- * but the engine's. ERR_TIMEOUT: whether it was taken is not known; giving it again is harmless. */
+/* Takes hosts, limits and defaults of a new configuration, or refuses all of it: ERR_REFUSED with
+ * the job that needs a host which is to go. `storage` stays as it was. Blocks like a request; any
+ * thread but the engine's. ERR_TIMEOUT: whether it was taken is not known; giving it again is
+ * harmless. */
 MUST_CHECK bool engine_configure(struct engine *e, const struct engine_config *config,
                                  struct err *err);
 

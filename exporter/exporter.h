@@ -20,7 +20,8 @@ struct exporter_config {
     const char *version;
     bool kubevirt_metrics; /* also under KubeVirt's names */
 };
-/* Has the configuration read again. A JSON text, the caller's; false: why nothing was taken. Blocks.
+/* Has the configuration read again. A JSON text, the caller's; false: why nothing was taken.
+ * Blocks.
  */
 struct exporter_reload {
     void *ctx;

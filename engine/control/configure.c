@@ -8,11 +8,11 @@
 bool configure_reconnects(const struct hv_host *a, const struct hv_host *b)
 {
     return !text_equal(a->uri, b->uri) || !text_equal(a->peer_uri, b->peer_uri) ||
-           !text_equal(a->migration_host, b->migration_host) ||
-           !text_equal(a->listen, b->listen) || !text_equal(a->tls_name, b->tls_name) ||
-           a->tls != b->tls || !text_equal(a->helper, b->helper) ||
-           !text_equal(a->helper_secret, b->helper_secret) || a->port_min != b->port_min ||
-           a->port_max != b->port_max || a->keepalive_interval_s != b->keepalive_interval_s ||
+           !text_equal(a->migration_host, b->migration_host) || !text_equal(a->listen, b->listen) ||
+           !text_equal(a->tls_name, b->tls_name) || a->tls != b->tls ||
+           !text_equal(a->helper, b->helper) || !text_equal(a->helper_secret, b->helper_secret) ||
+           a->port_min != b->port_min || a->port_max != b->port_max ||
+           a->keepalive_interval_s != b->keepalive_interval_s ||
            a->keepalive_count != b->keepalive_count;
 }
 

@@ -30,7 +30,7 @@ struct host *libvirt_hosts_find(struct libvirt *libvirt, const char *name)
 {
     size_t i = find_index(libvirt, name);
     return i < libvirt->n && text_equal(libvirt->hosts[i]->config.name, name) ? libvirt->hosts[i]
-                                                                               : NULL;
+                                                                              : NULL;
 }
 
 static struct host *host_new(struct libvirt *libvirt, const struct hv_host *config)

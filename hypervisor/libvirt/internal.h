@@ -5,12 +5,10 @@
  * wakes all threads and returns; a thread whose call returns later finds the gate shut, frees what
  * it holds and drops its reference.
  *
- * A host can be added and removed at any time. A removed one leaves the list at once, answers what
- * was queued, and is freed when its threads have ended.
- *
- * Locks, in the order they may nest: hosts_lock, keeper.lock, then gate; hosts_lock, lane.lock, then
- * libvirt.lock; openings.lock by itself. No libvirt call is made under any of them, and no sink under
- * a lane's.
+ * A removed host leaves the list, answers what was queued, and is freed after its threads.
+ * Locks, in the order they may nest: hosts_lock, keeper.lock, then gate; hosts_lock, lane.lock,
+ * then libvirt.lock; openings.lock by itself. No libvirt call is made under any of them, and no
+ * sink under a lane's.
  */
 #ifndef HYPERVISOR_LIBVIRT_INTERNAL_H
 #define HYPERVISOR_LIBVIRT_INTERNAL_H
@@ -19,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "hypervisor/libvirt/decode.h"
+#include "hypervisor/libvirt/hosts.h"
 #include "hypervisor/libvirt/libvirt.h"
 #include "hypervisor/libvirt/opening.h"
 
@@ -117,21 +116,13 @@ struct libvirt {
 void libvirt_ref(struct libvirt *libvirt);
 void libvirt_unref(struct libvirt *libvirt);
 int64_t libvirt_now(const struct libvirt *libvirt);
-/* Starts a detached thread with all signals blocked; it ends with libvirt_thread_end(). host: that it
- * works for, which is not freed before; NULL: none. */
+/* Starts a detached thread with all signals blocked; it ends with libvirt_thread_end(). host: that
+ * it works for, which is not freed before; NULL: none. */
 MUST_CHECK bool libvirt_thread(struct libvirt *libvirt, struct host *host, void *(*run)(void *),
                                void *arg);
 void *libvirt_thread_end(struct libvirt *libvirt, struct host *host);
 void libvirt_reply(struct libvirt *libvirt, const struct job *job, struct hv_reply *take_reply);
 void libvirt_emit(struct libvirt *libvirt, const struct hv_event *event);
-
-/* hosts.c: the list of hosts. */
-bool libvirt_host_is_closing(const struct host *host); /* it, or everything */
-MUST_CHECK bool libvirt_hosts_add(struct libvirt *libvirt, const struct hv_host *config,
-                                  struct err *err); /* without its keeper */
-struct host *libvirt_hosts_find(struct libvirt *libvirt, const char *name); /* hosts_lock held */
-void libvirt_hosts_reap(struct libvirt *libvirt); /* frees removed hosts whose threads ended */
-void libvirt_hosts_fini(struct libvirt *libvirt); /* no thread is left */
 
 /* loop.c: libvirt's process-wide set-up and event loop, once. */
 MUST_CHECK bool libvirt_loop_start(struct err *err);

@@ -95,8 +95,7 @@ void libvirt_emit(struct libvirt *libvirt, const struct hv_event *event)
 }
 
 /* Copies what the request borrows. */
-static bool copy_parts(struct job *job, const struct hv_request *request,
-                       const struct host *target)
+static bool copy_parts(struct job *job, const struct hv_request *request, const struct host *target)
 {
     if (target != NULL) {
         job->target = malloc(sizeof *job->target);
@@ -249,7 +248,8 @@ static bool start_threads(struct libvirt *libvirt)
 {
     bool started = libvirt_thread(libvirt, NULL, housekeeping_main, libvirt);
     for (size_t i = 0; started && i < libvirt->n; i++)
-        started = libvirt_thread(libvirt, libvirt->hosts[i], libvirt_keeper_main, libvirt->hosts[i]);
+        started =
+            libvirt_thread(libvirt, libvirt->hosts[i], libvirt_keeper_main, libvirt->hosts[i]);
     return started;
 }
 

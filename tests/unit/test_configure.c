@@ -1,5 +1,5 @@
-/* test_configure.c - a configuration that is given while the fleet runs: hosts come and go, limits and
- * labels change, and what a job needs stays. */
+/* test_configure.c - a configuration that is given while the fleet runs: hosts come and go, limits
+ * and labels change, and what a job needs stays. */
 #include "tests/test.h"
 
 #include <string.h>
