@@ -5,7 +5,6 @@
 
 struct analyzer {
     struct ruleset *rules;
-    struct analysis_host *hosts;
     struct analysis *analysis;
 };
 
@@ -21,19 +20,18 @@ static bool post(void *ctx, const struct verdict_rows *verdict_rows, struct err 
     return engine_post_verdict_rows(ctx, verdict_rows, err);
 }
 
-/* A simulated host has no log. */
-static bool name_hosts(struct analyzer *a, const struct analyzer_parts *parts, struct err *err)
+bool analyzer_set_hosts(struct analyzer *analyzer, const struct config *config, struct err *err)
 {
-    const struct config *config = parts->config;
-    a->hosts = calloc(parts->n_hosts + 1, sizeof *a->hosts);
-    if (a->hosts == NULL)
-        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", parts->n_hosts);
-    for (size_t i = 0; i < parts->n_hosts; i++) {
-        a->hosts[i].name = parts->hosts[i].name;
-        if (parts->hosts == config->hosts)
-            a->hosts[i].log_dir = config->host_log_dirs[i];
+    struct analysis_host *hosts = calloc(config->n_hosts + 1, sizeof *hosts);
+    if (hosts == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", config->n_hosts);
+    for (size_t i = 0; i < config->n_hosts; i++) {
+        hosts[i].name = config->hosts[i].name;
+        hosts[i].log_dir = config->host_log_dirs[i];
     }
-    return true;
+    bool done = analysis_set_hosts(analyzer->analysis, hosts, config->n_hosts, err);
+    free(hosts);
+    return done;
 }
 
 struct analyzer *analyzer_new(const struct analyzer_parts *parts, struct err *err)
@@ -46,17 +44,17 @@ struct analyzer *analyzer_new(const struct analyzer_parts *parts, struct err *er
     }
     a->rules = ruleset_new(config->rules_dir[0] != '\0' ? config->rules_dir : NULL, log_bad_rule,
                            NULL, err);
-    if (a->rules == NULL || !name_hosts(a, parts, err))
+    if (a->rules == NULL)
         return NULL;
     const struct analysis_parts analysis = {.store = parts->store,
                                             .rules = a->rules,
                                             .clock = parts->clock,
-                                            .hosts = a->hosts,
-                                            .n_hosts = parts->n_hosts,
                                             .ctx = parts->engine,
                                             .post = post};
     a->analysis = analysis_new(&analysis, err);
-    return a->analysis != NULL ? TAKE(a) : NULL;
+    if (a->analysis == NULL || (parts->has_logs && !analyzer_set_hosts(a, config, err)))
+        return NULL;
+    return TAKE(a);
 }
 
 void analyzer_free(struct analyzer *analyzer)
@@ -65,7 +63,6 @@ void analyzer_free(struct analyzer *analyzer)
         return;
     analysis_free(analyzer->analysis);
     ruleset_free(analyzer->rules);
-    free(analyzer->hosts);
     free(analyzer);
 }
 

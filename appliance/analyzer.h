@@ -11,8 +11,7 @@ struct analyzer;
 /* All borrowed; must outlive it. Bad rules of the site are logged and ignored. */
 struct analyzer_parts {
     const struct config *config;
-    const struct hv_host *hosts; /* of the configuration or the scenario */
-    size_t n_hosts;
+    bool has_logs; /* of QEMU: a simulated host has none */
     const struct clock *clock;
     struct store *store;
     struct engine *engine;
@@ -20,6 +19,9 @@ struct analyzer_parts {
 struct analyzer *analyzer_new(const struct analyzer_parts *parts, struct err *err);
 void analyzer_free(struct analyzer *analyzer);
 DEFINE_OWNED(analyzer)
+/* Where the logs of the configuration's hosts are; any thread. */
+MUST_CHECK bool analyzer_set_hosts(struct analyzer *analyzer, const struct config *config,
+                                   struct err *err);
 struct analysis *analyzer_worker(struct analyzer *analyzer);
 
 #endif

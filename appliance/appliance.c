@@ -15,6 +15,8 @@
 #include "appliance/analyzer.h"
 #include "appliance/config.h"
 #include "appliance/descriptors.h"
+#include "appliance/notify.h"
+#include "appliance/reload.h"
 #include "appliance/self.h"
 #include "appliance/simulate.h"
 #include "appliance/wiring.h"
@@ -66,6 +68,8 @@ struct appliance {
     struct analyzer *analyzer;
     struct exporter *exporter;
     struct self *self;
+    struct reload_answers answers;
+    struct notify notify;
     int64_t started_ms;
     atomic_bool stop;
     pthread_t collector_thread, engine_thread;
@@ -116,32 +120,17 @@ static bool name_hosts(struct appliance *a, struct err *err)
 }
 
 /* A simulation has the hosts of its scenario; `hosts` of the file is ignored. */
-static const char *const *host_labels(const struct appliance *a)
-{
-    return a->simulate != NULL ? (const char *const *)simulate_scenario(a->simulate)->host_labels
-                               : (const char *const *)a->config->host_labels;
-}
-
 static bool open_engine(struct appliance *a, struct err *err)
 {
     bool simulated = a->simulate != NULL;
-    const struct engine_config config = {
-        .hosts = a->hosts,
-        .n_hosts = a->n_hosts,
-        .parallel_per_fleet = a->config->parallel_per_fleet,
-        .parallel_outbound_per_node = a->config->parallel_outbound_per_node,
-        .parallel_inbound_per_node = a->config->parallel_inbound_per_node,
-        .bandwidth_per_node = a->config->bandwidth_per_node,
-        .memory_overcommit_percent = a->config->memory_overcommit_percent,
-        .vcpus_per_cpu = a->config->vcpus_per_cpu,
-        .eviction_strategy = a->config->eviction_strategy,
-        .migration = a->config->migration,
-        .host_labels = host_labels(a),
-        .host_taints = simulated ? NULL : (const char *const *)a->config->host_taints,
-        .host_cordoned = simulated ? NULL : a->config->host_cordoned,
-        .storage = {(const char *const *)a->config->shared_paths, a->config->n_shared_paths,
-                    (const char *const *)a->config->shared_pools, a->config->n_shared_pools, false},
-    };
+    struct engine_config config = reload_engine_config(a->config);
+    config.hosts = a->hosts;
+    config.n_hosts = a->n_hosts;
+    if (simulated) {
+        config.host_labels = (const char *const *)simulate_scenario(a->simulate)->host_labels;
+        config.host_taints = NULL;
+        config.host_cordoned = NULL;
+    }
     const struct engine_parts parts = {
         .clock = a->clock,
         .store = a->store,
@@ -159,8 +148,7 @@ static bool open_engine(struct appliance *a, struct err *err)
 static bool open_analyzer(struct appliance *a, struct err *err)
 {
     const struct analyzer_parts parts = {.config = a->config,
-                                         .hosts = a->hosts,
-                                         .n_hosts = a->n_hosts,
+                                         .has_logs = a->simulate == NULL,
                                          .clock = a->clock,
                                          .store = a->store,
                                          .engine = a->engine};
@@ -177,6 +165,11 @@ static const char *state_dir(const struct appliance *a, const struct appliance_o
     return a->simulate != NULL && options->state == NULL ? NULL : a->config->state_dir;
 }
 
+static bool on_reload_request(void *ctx, char **out_json, struct err *err)
+{
+    return reload_ask(ctx, out_json, err);
+}
+
 static bool open_exporter(struct appliance *a, const struct appliance_options *options,
                           struct err *err)
 {
@@ -188,6 +181,7 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
         .requests = wiring_requests(&a->wiring),
         .store = a->store,
         .state_dir = state_dir(a, options),
+        .reload = {&a->answers, on_reload_request},
     };
     a->exporter = exporter_new(&config, &parts, err);
     return a->exporter != NULL;
@@ -213,8 +207,8 @@ static bool open_parts(struct appliance *a, const struct appliance_options *opti
         return false;
     exporter_set_ready(a->exporter, false, "starting");
     wiring_plug_exporter(&a->wiring, a->exporter);
-    a->self = self_new(a->hosts, a->n_hosts, err);
-    return a->self != NULL;
+    a->self = self_new(err);
+    return a->self != NULL && self_set_hosts(a->self, a->hosts, a->n_hosts, err);
 }
 
 /* In order: the exporter, whose requests have been answered; the analyser, which passes verdicts to
@@ -292,6 +286,7 @@ static void run_once(struct appliance *a)
 static void stop(struct appliance *a)
 {
     (void)alarm(STOP_LAST_RESORT_S);
+    notify_stopping(&a->notify);
     LOG(INFO, "stopping",
         FIELD_TEXT(TEXT, "running migrations continue and are adopted at the next start"));
     wiring_close(&a->wiring);
@@ -308,30 +303,60 @@ static void stop(struct appliance *a)
     }
 }
 
-static void read_config_again(const struct appliance *a, const struct appliance_options *options)
+static struct config *settle_config(const struct appliance_options *options, struct err *err);
+
+static void take_config(struct appliance *a, struct reload_result *result)
 {
+    const struct reload_parts parts = {.config = a->config,
+                                       .hv = a->hv,
+                                       .collector = a->collector,
+                                       .engine = a->engine,
+                                       .analyzer = a->analyzer,
+                                       .self = a->self};
     if (a->simulate != NULL) {
-        LOG(INFO, "config_unchanged", FIELD_TEXT(TEXT, "a simulation reads it only at start"));
+        (void)err_set(&result->err, ERR_REFUSED, "a simulation reads its files only at start");
         return;
     }
-    struct err err = {0};
-    char parts[HV_TEXT_MAX];
-    OWNED(config) next = config_read(options->config_file, &err);
-    if (next == NULL) {
-        LOG(ERROR, "config_refused", FIELD_TEXT(FILE, options->config_file),
-            FIELD_TEXT(ERROR, err.text), FIELD_TEXT(TEXT, "the old configuration is used"));
+    OWNED(config) next = settle_config(a->options, &result->err);
+    if (next == NULL || !descriptors_check(descriptors_needed(next, next->n_hosts), &result->err))
         return;
-    }
-    if (options->state != NULL)
-        TEXT_SET(next->state_dir, options->state);
-    if (options->listen != NULL)
-        TEXT_SET(next->listen, options->listen);
-    if (config_requires_restart(a->config, next, parts))
-        LOG(WARN, "config_requires_restart", FIELD_TEXT(FILE, options->config_file),
-            FIELD_TEXT(WHY, parts),
-            FIELD_TEXT(TEXT, "restart ferry serve to apply it; running migrations are adopted"));
+    reload_run(&parts, next, result);
+    a->hosts = a->config->hosts;
+    a->n_hosts = a->config->n_hosts;
+}
+
+static void log_reload(const struct appliance *a, const struct reload_result *result)
+{
+    const char *file = a->options->config_file;
+    if (result->err.code != ERR_NONE)
+        LOG(ERROR, "config_refused", FIELD_TEXT(FILE, file), FIELD_TEXT(ERROR, result->err.text),
+            FIELD_TEXT(TEXT, "the old configuration is used"));
+    else if (result->changed[0] != '\0')
+        LOG(INFO, "config_taken", FIELD_TEXT(FILE, file), FIELD_TEXT(TEXT, result->changed));
     else
-        LOG(INFO, "config_unchanged", FIELD_TEXT(FILE, options->config_file));
+        LOG(INFO, "config_unchanged", FIELD_TEXT(FILE, file));
+    if (result->restart[0] != '\0')
+        LOG(WARN, "config_requires_restart", FIELD_TEXT(FILE, file),
+            FIELD_TEXT(WHY, result->restart),
+            FIELD_TEXT(TEXT, "restart ferry serve to apply it; running migrations are adopted"));
+    if (result->trouble[0] != '\0')
+        LOG(ERROR, "config_not_whole", FIELD_TEXT(FILE, file), FIELD_TEXT(ERROR, result->trouble));
+}
+
+static void reload(struct appliance *a)
+{
+    struct reload_result *result = calloc(1, sizeof *result);
+    if (result == NULL) {
+        LOG(ERROR, "config_refused", FIELD_TEXT(ERROR, "no memory"));
+        return;
+    }
+    uint64_t number = reload_begin(&a->answers);
+    notify_reloading(&a->notify);
+    take_config(a, result);
+    log_reload(a, result);
+    reload_answer(&a->answers, number, result);
+    notify_reloaded(&a->notify);
+    free(result);
 }
 
 /* Every host has answered or failed once, or START_TIMEOUT_MS have passed. */
@@ -350,6 +375,9 @@ static void tick(struct appliance *a)
                                .hv = a->hv,
                                .analysis = analyzer_worker(a->analyzer)};
     const char *trouble = self_sample(a->self, &parts, a->exporter);
+    notify_alive(&a->notify, trouble == NULL || !self_is_stuck(a->engine));
+    if (is_started(a))
+        notify_ready(&a->notify, trouble != NULL ? trouble : "serving");
     if (!is_started(a))
         exporter_set_ready(a->exporter, false,
                            "starting: waiting for the first answer of every host");
@@ -357,8 +385,7 @@ static void tick(struct appliance *a)
         exporter_set_ready(a->exporter, trouble == NULL, trouble);
 }
 
-static void run_until_signal(struct appliance *a, const struct appliance_options *options,
-                             const sigset_t *signals)
+static void run_until_signal(struct appliance *a, const sigset_t *signals)
 {
     int64_t ticked_ms = 0;
     bool was_ready = false;
@@ -379,7 +406,7 @@ static void run_until_signal(struct appliance *a, const struct appliance_options
                                       .tv_nsec = (long)(wait_ms % 1000) * 1000000L};
         int number = sigtimedwait(signals, NULL, &wait);
         if (number == SIGHUP)
-            read_config_again(a, options);
+            reload(a);
         else if (number > 0)
             return;
     }
@@ -419,12 +446,20 @@ static void block_signals(sigset_t *out_signals)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
+/* Under systemd text goes to the journal with its fields. */
+static void set_up_log(const struct config *config)
+{
+    int journal = config->log_format == LOG_FORMAT_TEXT ? log_open_journal() : -1;
+    log_setup(config->log_level, journal >= 0 ? LOG_FORMAT_JOURNAL : config->log_format,
+              journal >= 0 ? journal : STDERR_FILENO);
+}
+
 static bool prepare(struct appliance *a, const struct appliance_options *options, struct err *err)
 {
     a->config = settle_config(options, err);
     if (a->config == NULL)
         return false;
-    log_setup(a->config->log_level, a->config->log_format, STDERR_FILENO);
+    set_up_log(a->config);
     for (enum config_retired key = 0; key < CONFIG_RETIRED_COUNT; key++)
         if ((a->config->retired & 1U << key) != 0)
             LOG(WARN, "config_key_retired", FIELD_TEXT(FILE, options->config_file),
@@ -460,8 +495,12 @@ static void log_started(const struct appliance *a)
 struct appliance *appliance_new(struct err *err)
 {
     struct appliance *a = calloc(1, sizeof *a);
-    if (a == NULL)
+    if (a == NULL) {
         (void)err_set(err, ERR_NOMEM, "the appliance");
+        return NULL;
+    }
+    reload_answers_init(&a->answers);
+    notify_open(&a->notify);
     return a;
 }
 
@@ -485,7 +524,7 @@ bool appliance_is_file_bad(const struct appliance *a)
 
 void appliance_run(struct appliance *a)
 {
-    run_until_signal(a, a->options, &a->signals);
+    run_until_signal(a, &a->signals);
     stop(a);
 }
 
@@ -495,6 +534,8 @@ void appliance_free(struct appliance *a)
         return;
     bool was_running = a->is_running;
     close_parts(a);
+    reload_answers_fini(&a->answers);
+    notify_close(&a->notify);
     free(a);
     if (was_running)
         LOG(INFO, "stopped", FIELD_TEXT(VERSION, FERRY_VERSION));

@@ -2,8 +2,7 @@
  * exporter.
  *
  * SIGTERM and SIGINT stop it in order; running migrations continue in libvirt and the next start
- * adopts them. SIGHUP reads the configuration again and logs what requires a restart; a bad file
- * changes nothing.
+ * adopts them. SIGHUP reads the configuration again (reload.h); a bad file changes nothing.
  *
  * Threads: every call on the main thread, before any other thread of the process is started. One
  * appliance in a process: it blocks signals and sets up the log.

@@ -252,7 +252,8 @@ static bool read_out_of_band(struct reading *r, const struct yaml_node *node, st
     return true;
 }
 
-static bool read_all(struct reading *r, struct err *err)
+/* file: of which hosts.d is read too; NULL: none. */
+static bool read_all(struct reading *r, const char *file, struct err *err)
 {
     static const struct key keys[] = {
         {"helperSecretFile", config_read_helper_secret},
@@ -274,9 +275,14 @@ static bool read_all(struct reading *r, struct err *err)
     const struct yaml_node *top = yaml_document(r->yaml, 0);
     if (!config_read_map(r, top, keys, COUNT(keys), err))
         return false;
+    if (file != NULL && !config_read_dir(r, file, err))
+        return false;
+    const struct yaml_node *hosts = yaml_child(top, "hosts");
+    if (r->config->n_hosts == 0 && hosts != NULL)
+        return yaml_fail(r->yaml, hosts, err, "hosts is empty; at least one host is required");
     if (r->config->n_hosts == 0)
         return yaml_fail(r->yaml, top, err, "'hosts' is missing; at least one host is required");
-    return true;
+    return config_check_hosts(r->config, err);
 }
 
 const char *config_retired_text(enum config_retired key)
@@ -330,6 +336,7 @@ void config_free(struct config *config)
     free_texts(config->host_labels, config->n_hosts);
     free_texts(config->host_taints, config->n_hosts);
     free_texts(config->host_log_dirs, config->n_hosts);
+    free_texts(config->host_origins, config->n_hosts);
     free(config->host_cordoned);
     if (config->hosts != NULL)
         explicit_bzero(config->hosts, config->n_hosts * sizeof *config->hosts); /* secrets */
@@ -342,11 +349,11 @@ void config_free(struct config *config)
     free(config);
 }
 
-static struct config *config_from(const struct yaml *yaml, struct err *err)
+static struct config *config_from(const struct yaml *yaml, const char *file, struct err *err)
 {
     OWNED(config) config = config_new(err);
     struct reading reading = {.yaml = yaml, .config = config};
-    if (config == NULL || !read_all(&reading, err))
+    if (config == NULL || !read_all(&reading, file, err))
         return NULL;
     return TAKE(config);
 }
@@ -354,13 +361,13 @@ static struct config *config_from(const struct yaml *yaml, struct err *err)
 struct config *config_read(const char *file, struct err *err)
 {
     OWNED(yaml) yaml = yaml_read_file(file, err);
-    return yaml != NULL ? config_from(yaml, err) : NULL;
+    return yaml != NULL ? config_from(yaml, file, err) : NULL;
 }
 
 struct config *config_parse(const char *text, size_t n, const char *file, struct err *err)
 {
     OWNED(yaml) yaml = yaml_parse(text, n, file, err);
-    return yaml != NULL ? config_from(yaml, err) : NULL;
+    return yaml != NULL ? config_from(yaml, NULL, err) : NULL;
 }
 
 static bool texts_differ(char *const *a, char *const *b)
@@ -371,29 +378,87 @@ static bool texts_differ(char *const *a, char *const *b)
     return false;
 }
 
-bool config_requires_restart(const struct config *now, const struct config *next, char *out_text)
+static const char *const part_names[CONFIG_PART_COUNT] = {
+#define PART(id, name, how) [CONFIG_PART_##id] = name,
+#include "appliance/config_parts.def"
+#undef PART
+};
+
+static const bool part_is_restart[CONFIG_PART_COUNT] = {
+#define NOW false
+#define RESTART true
+#define PART(id, name, how) [CONFIG_PART_##id] = how,
+#include "appliance/config_parts.def"
+#undef PART
+#undef NOW
+#undef RESTART
+};
+
+const char *config_part_name(enum config_part part)
 {
-    const struct {
-        const char *word;
-        bool differs;
-    } parts[] = {
-        {"hosts", config_hosts_differ(now, next)},
-        {"state", !text_equal(now->state_dir, next->state_dir)},
-        {"listen", !text_equal(now->listen, next->listen)},
-        {"log", now->log_level != next->log_level || now->log_format != next->log_format},
-        {"migrations", config_migrations_differ(now, next)},
-        {"evictionStrategy", now->eviction_strategy != next->eviction_strategy},
-        {"sampling", now->sample_ms != next->sample_ms},
-        {"analyzer", !text_equal(now->rules_dir, next->rules_dir)},
-        {"retention", retention_differs(&now->retention, &next->retention)},
-        {"storage", texts_differ(now->shared_paths, next->shared_paths) ||
-                        texts_differ(now->shared_pools, next->shared_pools)},
+    return part < CONFIG_PART_COUNT ? part_names[part] : "";
+}
+
+bool config_part_requires_restart(enum config_part part)
+{
+    return part < CONFIG_PART_COUNT && part_is_restart[part];
+}
+
+unsigned config_compare(const struct config *now, const struct config *next)
+{
+    const bool differs[CONFIG_PART_COUNT] = {
+        [CONFIG_PART_HOSTS] = config_hosts_differ(now, next),
+        [CONFIG_PART_STATE] = !text_equal(now->state_dir, next->state_dir),
+        [CONFIG_PART_LISTEN] = !text_equal(now->listen, next->listen),
+        [CONFIG_PART_LOG_LEVEL] = now->log_level != next->log_level,
+        [CONFIG_PART_LOG_FORMAT] = now->log_format != next->log_format,
+        [CONFIG_PART_MIGRATIONS] = config_migrations_differ(now, next),
+        [CONFIG_PART_UNSAFE] = now->migration.unsafe != next->migration.unsafe,
+        [CONFIG_PART_EVICTION] = now->eviction_strategy != next->eviction_strategy,
+        [CONFIG_PART_SAMPLING] = now->sample_ms != next->sample_ms,
+        [CONFIG_PART_ANALYZER] = !text_equal(now->rules_dir, next->rules_dir),
+        [CONFIG_PART_RETENTION] = retention_differs(&now->retention, &next->retention),
+        [CONFIG_PART_STORAGE] = texts_differ(now->shared_paths, next->shared_paths) ||
+                                texts_differ(now->shared_pools, next->shared_pools),
     };
-    out_text[0] = '\0';
-    size_t length = 0;
-    for (size_t i = 0; i < COUNT(parts); i++)
-        if (parts[i].differs)
-            length += (size_t)snprintf(out_text + length, HV_TEXT_MAX - length, "%s%s",
-                                       length > 0 ? ", " : "", parts[i].word);
-    return length > 0;
+    unsigned parts = 0;
+    for (enum config_part part = 0; part < CONFIG_PART_COUNT; part++)
+        parts |= differs[part] ? 1U << part : 0U;
+    return parts;
+}
+
+static void swap_hosts(struct config *a, struct config *b)
+{
+    struct config held = *a;
+    a->n_hosts = b->n_hosts;
+    a->hosts = b->hosts;
+    a->host_labels = b->host_labels;
+    a->host_taints = b->host_taints;
+    a->host_cordoned = b->host_cordoned;
+    a->host_log_dirs = b->host_log_dirs;
+    a->host_origins = b->host_origins;
+    b->n_hosts = held.n_hosts;
+    b->hosts = held.hosts;
+    b->host_labels = held.host_labels;
+    b->host_taints = held.host_taints;
+    b->host_cordoned = held.host_cordoned;
+    b->host_log_dirs = held.host_log_dirs;
+    b->host_origins = held.host_origins;
+    explicit_bzero(&held, sizeof held); /* a secret */
+}
+
+void config_take(struct config *config, struct config *next)
+{
+    bool unsafe = config->migration.unsafe;
+    swap_hosts(config, next);
+    config->log_level = next->log_level;
+    config->migration = next->migration;
+    config->migration.unsafe = unsafe;
+    config->bandwidth_per_node = next->bandwidth_per_node;
+    config->parallel_per_fleet = next->parallel_per_fleet;
+    config->parallel_outbound_per_node = next->parallel_outbound_per_node;
+    config->parallel_inbound_per_node = next->parallel_inbound_per_node;
+    config->memory_overcommit_percent = next->memory_overcommit_percent;
+    config->vcpus_per_cpu = next->vcpus_per_cpu;
+    config->eviction_strategy = next->eviction_strategy;
 }

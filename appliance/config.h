@@ -1,5 +1,6 @@
 /* config.h - ferry.yaml as a struct. Unknown keys and bad values are errors with file, line and
- * the nearest valid key. Owns its memory. */
+ * the nearest valid key. config_read() adds the hosts of hosts.d beside the file (config_dir.c).
+ * Owns its memory. */
 #ifndef APPLIANCE_CONFIG_H
 #define APPLIANCE_CONFIG_H
 
@@ -29,6 +30,7 @@ struct config {
     char **host_taints;                /* one per host: JSON array text, NULL when it has none */
     bool *host_cordoned;               /* one per host: unschedulable (schedulable: false) */
     char **host_log_dirs;              /* one per host: of its QEMU logs, NULL: not readable */
+    char **host_origins;               /* one per host: "file:line" */
     char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
     char helper_secret[HV_SECRET_MAX]; /* of hosts without a file of their own */
     char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
@@ -59,8 +61,17 @@ void config_free(struct config *config);
 DEFINE_OWNED(config)
 const char *config_retired_text(enum config_retired key); /* the warning */
 
-/* The changes in `next` that require a restart ("hosts, listen"); false: none. out_text holds
- * HV_TEXT_MAX. */
-bool config_requires_restart(const struct config *now, const struct config *next, char *out_text);
+enum config_part {
+#define PART(id, name, how) CONFIG_PART_##id,
+#include "appliance/config_parts.def"
+#undef PART
+    CONFIG_PART_COUNT
+};
+const char *config_part_name(enum config_part part);
+bool config_part_requires_restart(enum config_part part);
+/* The parts that differ, as bits by enum config_part. */
+unsigned config_compare(const struct config *now, const struct config *next);
+/* Takes what needs no restart from `next`, which gets the former hosts. */
+void config_take(struct config *config, struct config *next);
 
 #endif

@@ -373,67 +373,108 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
     return settle_logs(r, err) && settle_helper(r, node, err);
 }
 
-/* Compares neighbours in a sorted list: quadratic would be slow with 10,000 hosts. */
-struct named {
-    const char *name;
-    const struct yaml_node *node;
-};
-
-static int by_name_then_line(const void *a, const void *b)
+static bool grow_texts(char ***texts, size_t room)
 {
-    const struct named *left = a, *right = b;
-    int order = strcmp(left->name, right->name);
-    return order != 0
-               ? order
-               : (left->node->line > right->node->line) - (left->node->line < right->node->line);
+    char **grown = realloc(*texts, room * sizeof(char *));
+    if (grown != NULL)
+        *texts = grown;
+    return grown != NULL;
 }
 
-static bool check_names_differ(struct reading *r, const struct yaml_node *list, struct err *err)
+static bool reserve(struct config *config, size_t room)
 {
-    struct config *config = r->config;
-    struct named *names = calloc(config->n_hosts, sizeof *names);
-    if (names == NULL)
-        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", config->n_hosts);
-    const struct yaml_node *node = list->child;
-    for (size_t i = 0; i < config->n_hosts; i++, node = node->next)
-        names[i] = (struct named){config->hosts[i].name, node};
-    qsort(names, config->n_hosts, sizeof *names, by_name_then_line);
-    bool differ = true;
-    for (size_t i = 1; differ && i < config->n_hosts; i++)
-        if (strcmp(names[i - 1].name, names[i].name) == 0)
-            differ = yaml_fail(r->yaml, names[i].node, err, "host '%s' is a duplicate of line %d",
-                               names[i].name, names[i - 1].node->line);
-    free(names);
-    return differ;
+    struct hv_host *hosts = realloc(config->hosts, room * sizeof *hosts);
+    if (hosts != NULL)
+        config->hosts = hosts;
+    bool *cordoned = realloc(config->host_cordoned, room * sizeof *cordoned);
+    if (cordoned != NULL)
+        config->host_cordoned = cordoned;
+    return hosts != NULL && cordoned != NULL && grow_texts(&config->host_labels, room) &&
+           grow_texts(&config->host_taints, room) && grow_texts(&config->host_log_dirs, room) &&
+           grow_texts(&config->host_origins, room);
+}
+
+/* Room for one more: doubled whenever a power of two is full. */
+static bool grow(struct config *config, struct err *err)
+{
+    size_t n = config->n_hosts;
+    if (n == CONFIG_HOSTS_MAX)
+        return err_set(err, ERR_INVALID, "more than %d hosts; no more are possible",
+                       CONFIG_HOSTS_MAX);
+    if ((n & (n - 1)) == 0 && !reserve(config, n == 0 ? 1 : 2 * n))
+        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", n + 1);
+    memset(&config->hosts[n], 0, sizeof config->hosts[n]);
+    config->host_labels[n] = config->host_taints[n] = NULL;
+    config->host_log_dirs[n] = config->host_origins[n] = NULL;
+    config->host_cordoned[n] = false;
+    config->n_hosts = n + 1;
+    return true;
+}
+
+bool config_add_host(struct reading *r, const struct yaml_node *map, struct err *err)
+{
+    char origin[CONFIG_PATH_MAX];
+    struct err why = {0};
+    if (!grow(r->config, &why))
+        return why.code == ERR_INVALID ? yaml_fail(r->yaml, map, err, "%s", why.text)
+                                       : err_set(err, why.code, "%s", why.text);
+    r->host = r->config->n_hosts - 1;
+    (void)snprintf(origin, sizeof origin, "%s:%d", yaml_file(r->yaml), map->line);
+    return keep_text(origin, &r->config->host_origins[r->host], err) && read_host(r, map, err);
 }
 
 bool config_read_hosts(struct reading *r, const struct yaml_node *list, struct err *err)
 {
-    struct config *config = r->config;
-    size_t n = 0;
     if (list->kind != YAML_LIST)
         return yaml_fail(r->yaml, list, err, "hosts: expected a list ('- name: ...')");
     for (const struct yaml_node *node = list->child; node != NULL; node = node->next)
-        n++;
-    if (n == 0)
-        return yaml_fail(r->yaml, list, err, "hosts is empty; at least one host is required");
-    if (n > CONFIG_HOSTS_MAX)
-        return yaml_fail(r->yaml, list, err, "%zu hosts; at most %d are possible", n,
-                         CONFIG_HOSTS_MAX);
-    config->hosts = calloc(n, sizeof *config->hosts);
-    config->host_labels = calloc(n, sizeof *config->host_labels);
-    config->host_taints = calloc(n, sizeof *config->host_taints);
-    config->host_cordoned = calloc(n, sizeof *config->host_cordoned);
-    config->host_log_dirs = calloc(n, sizeof *config->host_log_dirs);
-    if (config->hosts == NULL || config->host_log_dirs == NULL || config->host_labels == NULL ||
-        config->host_taints == NULL || config->host_cordoned == NULL)
-        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", n);
-    config->n_hosts = n;
-    r->host = 0;
-    for (const struct yaml_node *node = list->child; node != NULL; node = node->next, r->host++)
-        if (!read_host(r, node, err))
+        if (!config_add_host(r, node, err))
             return false;
-    return check_names_differ(r, list, err);
+    return true;
+}
+
+/* Compares neighbours in a sorted list: quadratic would be slow with 10,000 hosts. */
+struct named {
+    const char *name;
+    size_t i;
+};
+
+static int by_name_then_place(const void *a, const void *b)
+{
+    const struct named *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order != 0 ? order : (left->i > right->i) - (left->i < right->i);
+}
+
+/* "line 2" in the same file, else "FILE:2". */
+static const char *place_of(const char *origin, const char *from, char *out, size_t bytes)
+{
+    const char *colon = strrchr(origin, ':');
+    size_t n = colon != NULL ? (size_t)(colon - origin) + 1 : 0;
+    bool is_same = n > 0 && strncmp(origin, from, n) == 0;
+    (void)snprintf(out, bytes, "%s%s", is_same ? "line " : "", is_same ? colon + 1 : origin);
+    return out;
+}
+
+bool config_check_hosts(const struct config *config, struct err *err)
+{
+    struct named *names = calloc(config->n_hosts + 1, sizeof *names);
+    char place[CONFIG_PATH_MAX];
+    if (names == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for %zu hosts", config->n_hosts);
+    for (size_t i = 0; i < config->n_hosts; i++)
+        names[i] = (struct named){config->hosts[i].name, i};
+    qsort(names, config->n_hosts, sizeof *names, by_name_then_place);
+    bool differ = true;
+    for (size_t i = 1; differ && i < config->n_hosts; i++) {
+        const char *first = config->host_origins[names[i - 1].i],
+                   *second = config->host_origins[names[i].i];
+        if (strcmp(names[i - 1].name, names[i].name) == 0)
+            differ = err_set(err, ERR_INVALID, "%s: host '%s' is a duplicate of %s", second,
+                             names[i].name, place_of(first, second, place, sizeof place));
+    }
+    free(names);
+    return differ;
 }
 
 static bool texts_differ(const char *a, const char *b)

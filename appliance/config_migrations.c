@@ -273,9 +273,11 @@ bool config_read_eviction(struct reading *r, const struct yaml_node *node, struc
 
 bool config_migrations_differ(const struct config *a, const struct config *b)
 {
-    const struct migration_config *x = &a->migration, *y = &b->migration;
-    bool differ = x->disruption_set != y->disruption_set;
-#define SETTING(id, type, json, fallback, low, high, policy, help) differ |= x->id != y->id;
+    const struct migration_config *x = &a->migration;
+    struct migration_config y = b->migration;
+    bool differ = x->disruption_set != y.disruption_set;
+    y.unsafe = x->unsafe; /* a part of its own: CONFIG_PART_UNSAFE */
+#define SETTING(id, type, json, fallback, low, high, policy, help) differ |= x->id != y.id;
 #include "engine/model/settings/migration_config.def"
 #undef SETTING
     return differ || a->bandwidth_per_node != b->bandwidth_per_node ||

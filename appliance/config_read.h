@@ -31,6 +31,12 @@ bool config_read_text(struct reading *r, const struct yaml_node *node, char *out
 
 read_fn config_read_helper_secret; /* of all hosts; before the hosts */
 read_fn config_read_hosts, config_read_migrations, config_read_eviction;
+/* One host from a map, appended. */
+bool config_add_host(struct reading *r, const struct yaml_node *map, struct err *err);
+/* Hosts of the files in hosts.d beside the file, if there is such a directory. */
+bool config_read_dir(struct reading *r, const char *config_file, struct err *err);
+/* Once all are read: at least one, no name twice. */
+bool config_check_hosts(const struct config *config, struct err *err);
 bool config_hosts_differ(const struct config *a, const struct config *b);
 bool config_migrations_differ(const struct config *a, const struct config *b);
 

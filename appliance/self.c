@@ -7,19 +7,24 @@ struct self {
     struct exporter_lane *lanes; /* room for every lane of every host */
 };
 
-struct self *self_new(const struct hv_host *hosts, size_t n, struct err *err)
+struct self *self_new(struct err *err)
 {
-    OWNED(self) self = calloc(1, sizeof *self);
-    struct exporter_lane *lanes = calloc(n * HV_LANE_COUNT, sizeof *lanes);
-    if (self == NULL || lanes == NULL) {
-        free(lanes);
-        (void)err_set(err, ERR_NOMEM, "no memory for metrics of %zu hosts", n);
-        return NULL;
-    }
+    struct self *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        (void)err_set(err, ERR_NOMEM, "no memory for Ferry's own metrics");
+    return self;
+}
+
+bool self_set_hosts(struct self *self, const struct hv_host *hosts, size_t n, struct err *err)
+{
+    struct exporter_lane *lanes = calloc(n * HV_LANE_COUNT + 1, sizeof *lanes);
+    if (lanes == NULL)
+        return err_set(err, ERR_NOMEM, "no memory for metrics of %zu hosts", n);
+    free(self->lanes);
+    self->lanes = lanes;
     self->hosts = hosts;
     self->n_hosts = n;
-    self->lanes = lanes;
-    return TAKE(self);
+    return true;
 }
 
 void self_free(struct self *self)
@@ -81,6 +86,13 @@ void self_fill(const struct collector_stats *collector, const struct engine_stat
         .internal_errors = engine->internal_errors,
         .store_ok = engine->store_ok && engine->turn_age_ms <= SELF_TURN_AGE_MAX_MS,
     };
+}
+
+bool self_is_stuck(struct engine *engine)
+{
+    struct engine_stats stats;
+    engine_stats(engine, &stats);
+    return stats.turn_age_ms > SELF_TURN_AGE_MAX_MS;
 }
 
 const char *self_trouble(const struct engine_stats *engine)

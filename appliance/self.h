@@ -8,7 +8,10 @@
 #include "exporter/exporter.h"
 
 struct self;
-struct self *self_new(const struct hv_host *hosts, size_t n, struct err *err); /* hosts borrowed */
+struct self *self_new(struct err *err);
+/* The hosts whose lanes are shown; borrowed until the next call. */
+MUST_CHECK bool self_set_hosts(struct self *self, const struct hv_host *hosts, size_t n,
+                               struct err *err);
 void self_free(struct self *self);
 DEFINE_OWNED(self)
 
@@ -27,6 +30,7 @@ const char *self_sample(struct self *self, const struct self_parts *parts,
 void self_fill(const struct collector_stats *collector, const struct engine_stats *engine,
                const struct store_stats *store, const struct analysis_stats *analysis,
                struct exporter_self *out_self);
+bool self_is_stuck(struct engine *engine); /* no turn of it has ended for too long */
 const char *self_trouble(const struct engine_stats *engine); /* as self_sample. Pure. */
 
 #endif

@@ -7,13 +7,18 @@
 #include "base/log.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,8 +27,8 @@
 /* A value's escaped form is cut at VALUE_MAX. Fields are dropped when a full one might not fit. */
 enum { LINE_BYTES = 16384, VALUE_MAX = 2048, FIELD_ROOM = VALUE_MAX + 64, REST_OF_LINE_MS = 100 };
 
-static enum log_level threshold = LOG_LEVEL_INFO;
-static enum log_format chosen_format = LOG_FORMAT_TEXT;
+static _Atomic enum log_level threshold = LOG_LEVEL_INFO;
+static _Atomic enum log_format chosen_format = LOG_FORMAT_TEXT;
 static int output = STDERR_FILENO;
 static atomic_uint_fast64_t dropped; /* lines that were dropped */
 
@@ -45,6 +50,11 @@ void log_setup(enum log_level level, enum log_format format, int fd)
     threshold = level;
     chosen_format = format;
     output = fd;
+}
+
+void log_set_level(enum log_level level)
+{
+    threshold = level;
 }
 
 bool log_level_from_name(const char *name, enum log_level *out_level)
@@ -166,6 +176,77 @@ static void add_time(struct line *line)
     add_text(line, millis);
 }
 
+/* ---- journald ---- */
+
+/* NAME=value, on one line: what is not printable is escaped as in text. */
+static void add_journal_value(struct line *line, const char *name, const char *text)
+{
+    struct line quoted;
+    quoted.length = 0;
+    add_quoted(&quoted, text, LOG_FORMAT_TEXT);
+    add_text(line, name);
+    add(line, quoted.bytes + 1, quoted.length - 2); /* without the quotes */
+    add_text(line, "\n");
+}
+
+static void add_journal_field(struct line *line, const struct log_field *field)
+{
+    char name[48], digits[24];
+    int n = snprintf(name, sizeof name, "FERRY_%s=", field_names[field->id]);
+    for (int i = 0; i < n; i++)
+        name[i] = (char)toupper((unsigned char)name[i]);
+    (void)snprintf(digits, sizeof digits, "%" PRId64, field->number);
+    add_journal_value(line, name,
+                      field->is_number      ? digits
+                      : field->text == NULL ? ""
+                                            : field->text);
+}
+
+/* Fields first, as many as fit; then the same as one message for people, cut if need be. */
+static void write_journal(enum log_level level, const char *event, const struct log_field *fields,
+                          unsigned n)
+{
+    static const char *const priorities[LOG_LEVEL_COUNT] = {"PRIORITY=7\n", "PRIORITY=6\n",
+                                                            "PRIORITY=4\n", "PRIORITY=3\n"};
+    struct line entry, message;
+    entry.length = message.length = 0;
+    add_text(&entry, priorities[level]);
+    add_text(&entry, "SYSLOG_IDENTIFIER=ferry\n");
+    add_journal_value(&entry, "FERRY_EVENT=", event);
+    add_text(&message, "MESSAGE=");
+    add_text(&message, event);
+    for (unsigned i = 0; i < n; i++) {
+        if (sizeof entry.bytes - entry.length > FIELD_ROOM + sizeof entry.bytes / 2)
+            add_journal_field(&entry, &fields[i]);
+        if (sizeof message.bytes / 2 - message.length > FIELD_ROOM)
+            add_field(&message, &fields[i]);
+    }
+    add_text(&message, "\n");
+    add(&entry, message.bytes, message.length);
+    if (send(output, entry.bytes, entry.length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        (void)atomic_fetch_add(&dropped, 1);
+}
+
+int log_open_journal(void)
+{
+    static const struct sockaddr_un address = {.sun_family = AF_UNIX,
+                                               .sun_path = "/run/systemd/journal/socket"};
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat at;
+    char ours[64];
+    if (stream == NULL || fstat(STDERR_FILENO, &at) != 0)
+        return -1;
+    (void)snprintf(ours, sizeof ours, "%ju:%ju", (uintmax_t)at.st_dev, (uintmax_t)at.st_ino);
+    if (!text_equal(ours, stream))
+        return -1; /* somebody redirected it */
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
 static void add_head(struct line *line, enum log_level level, const char *event)
 {
     if (chosen_format == LOG_FORMAT_JSON) {
@@ -222,6 +303,12 @@ void log_line(enum log_level level, const char *event, const struct log_field *f
     assert(level < LOG_LEVEL_COUNT);
     if (!log_enabled(level))
         return;
+    int saved = errno; /* a log line must not change the caller's errno */
+    if (chosen_format == LOG_FORMAT_JOURNAL) {
+        write_journal(level, event, fields, n);
+        errno = saved;
+        return;
+    }
     struct line line;
     line.length = 0;
     add_head(&line, level, event);
@@ -229,7 +316,6 @@ void log_line(enum log_level level, const char *event, const struct log_field *f
         add_field(&line, &fields[i]);
     add_text(&line, chosen_format == LOG_FORMAT_JSON ? "}\n" : "\n");
 
-    int saved = errno; /* a log line must not change the caller's errno */
     write_line(&line);
     errno = saved;
     if (atomic_load(&dropped) > 0 && has_room(0)) {

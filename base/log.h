@@ -2,9 +2,10 @@
  *
  *     LOG(INFO, "migration_step", FIELD_TEXT(MIGRATION, uid), FIELD_I64(SPENT_MS, spent));
  *
- * Text lines for people, JSON lines for machines; both to one file descriptor (stderr by default),
+ * Text lines for people, JSON lines for machines, or journald's own protocol with a journal field
+ * for each field (FERRY_EVENT, FERRY_NODE, ...); all to one file descriptor (stderr by default),
  * one write(2) per line so that threads do not mix. Long values are cut, control bytes escaped.
- * Level, format and descriptor are set once by main before threads start.
+ * Format and descriptor are set once by main before threads start.
  *
  * These are mutable file-level state. Only four other files have such state: base/fault.c (the
  * crash point that is armed), store/budget.c (SQLite's memory and files, limited),
@@ -25,7 +26,7 @@ enum log_level {
     LOG_LEVEL_ERROR,
     LOG_LEVEL_COUNT
 };
-enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
+enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_JOURNAL };
 
 enum log_field_id {
 #define LOG_FIELD(id, name) LOG_FIELD_##id,
@@ -42,6 +43,9 @@ struct log_field {
 };
 
 void log_setup(enum log_level level, enum log_format format, int fd);
+/* A socket to journald, if stderr leads there (JOURNAL_STREAM); else -1. For LOG_FORMAT_JOURNAL. */
+int log_open_journal(void);
+void log_set_level(enum log_level level);                              /* any thread */
 bool log_level_from_name(const char *name, enum log_level *out_level); /* debug info warn error */
 bool log_enabled(enum log_level level);
 void log_line(enum log_level level, const char *event, const struct log_field *fields, unsigned n);

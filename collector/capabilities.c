@@ -91,9 +91,9 @@ static uint64_t hash_of(const struct hv_capabilities *capabilities)
 
 void capabilities_reply(struct collector *c, size_t slot, struct hv_reply *reply)
 {
-    if (slot >= c->n_hosts || c->hosts[slot]->capabilities.id != reply->id)
+    struct host *h = inventory_slot(c, slot);
+    if (h == NULL || h->capabilities.id != reply->id)
         return;
-    struct host *h = c->hosts[slot];
     settle(c, h);
     bool has_list = reply->err.code == ERR_NONE && reply->with.capabilities != NULL;
     c->stats.capabilities += has_list;

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/log.h"
 #include "base/text.h"
 
 static int64_t or_default(int64_t value, int64_t fallback)
@@ -32,6 +33,7 @@ struct collector *collector_new(const struct collector_config *config, const str
     c->recorder = recorder;
     c->sink = *sink;
     (void)pthread_mutex_init(&c->published_lock, NULL);
+    (void)pthread_rwlock_init(&c->hosts_lock, NULL);
     watch_init(c);
     state_query_init(c);
     if (!due_reserve(&c->due, COLLECTOR_WATCHES_MAX, err))
@@ -58,13 +60,14 @@ void collector_free(struct collector *c)
     queue_free(c->queue);
     inventory_fini(c);
     due_fini(&c->due);
+    (void)pthread_rwlock_destroy(&c->hosts_lock);
     (void)pthread_mutex_destroy(&c->published_lock);
     free(c);
 }
 
 void collector_attach(struct collector *c, const struct hv_observe *observe)
 {
-    assert(!c->started && c->observe == NULL);
+    assert(!atomic_load(&c->started) && c->observe == NULL);
     c->observe = observe;
 }
 
@@ -161,12 +164,49 @@ static bool reserve(atomic_size_t *count, size_t max)
     return false;
 }
 
+static bool is_known(struct collector *c, const char *host)
+{
+    const struct host *known = NULL;
+    (void)pthread_rwlock_rdlock(&c->hosts_lock);
+    HASH_FIND_STR(c->by_name, host, known);
+    (void)pthread_rwlock_unlock(&c->hosts_lock);
+    return known != NULL;
+}
+
+static bool post_host(struct collector *c, const char *host, bool removed, struct err *err)
+{
+    struct post *post = post_new(c, POST_HOST);
+    if (post == NULL)
+        return err_set(err, ERR_NOMEM, "host '%s'", host);
+    post->as.host.removed = removed;
+    TEXT_SET(post->as.host.name, host);
+    return post_push(c, post) || err_set(err, ERR_LIMIT, "the collector's queue is full");
+}
+
+bool collector_add_host(struct collector *c, const char *host, struct err *err)
+{
+    return atomic_load(&c->started) ? post_host(c, host, false, err) : inventory_add(c, host, err);
+}
+
+bool collector_remove_host(struct collector *c, const char *host, struct err *err)
+{
+    return post_host(c, host, true, err);
+}
+
+static void handle_host(struct collector *c, const struct post *post)
+{
+    struct err err = {0};
+    if (post->as.host.removed)
+        inventory_remove(c, post->as.host.name);
+    else if (!inventory_add(c, post->as.host.name, &err))
+        LOG(ERROR, "host_not_added", FIELD_TEXT(NODE, post->as.host.name),
+            FIELD_TEXT(ERROR, err.text));
+}
+
 bool collector_watch(struct collector *c, const char *job_uid, const char *host, const char *guest,
                      int64_t next_seq, struct err *err)
 {
-    const struct host *known = NULL;
-    HASH_FIND_STR(c->by_name, host, known);
-    if (known == NULL)
+    if (!is_known(c, host))
         return err_set(err, ERR_NOT_FOUND, "host '%s' is not known", host);
     if (!reserve(&c->n_watches, COLLECTOR_WATCHES_MAX))
         return err_set(err, ERR_LIMIT, "limit of %d watched migrations reached",
@@ -263,6 +303,7 @@ static void handle_post(struct collector *c, struct post *take_post)
     case POST_WATCH: watch_begin(c, take_post); break;
     case POST_UNWATCH: watch_end(c, take_post->as.watch.job_uid); break;
     case POST_STATE_QUERY: state_query_begin(c, take_post); break;
+    case POST_HOST: handle_host(c, take_post); break;
     }
     post_free(take_post);
 }
@@ -313,8 +354,8 @@ int64_t collector_step(struct collector *c)
 {
     assert(c->observe != NULL);
     c->now_ms = clock_mono_ms(c->clock);
-    if (!c->started) {
-        c->started = true;
+    if (!atomic_load(&c->started)) {
+        atomic_store(&c->started, true);
         c->start_ms = c->now_ms;
         inventory_start(c);
     }

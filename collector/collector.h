@@ -75,10 +75,12 @@ DEFINE_OWNED(collector)
 
 /* The sink to give to the hypervisor's constructor; valid as long as the collector. */
 struct hv_event_sink collector_event_sink(struct collector *c);
-/* Sets the hypervisor to query; before the first step. Hosts are added before the first step
- * too. */
+/* Sets the hypervisor to query; before the first step. */
 void collector_attach(struct collector *c, const struct hv_observe *observe);
+/* Before the first step on its thread; later on any, and handled with the next step: before the
+ * hypervisor reports the host. A host that is removed is forgotten, with what was asked of it. */
 MUST_CHECK bool collector_add_host(struct collector *c, const char *host, struct err *err);
+MUST_CHECK bool collector_remove_host(struct collector *c, const char *host, struct err *err);
 
 /* Starts and stops sampling of a migration. next_seq: first sample number (adoption continues the
  * numbering). A second watch of a job replaces the first. Refused: ERR_INVALID (a name empty or too

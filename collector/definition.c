@@ -216,9 +216,9 @@ static bool query_stored(struct collector *c, struct host *h, struct hv_reply *r
 
 void definition_live(struct collector *c, size_t slot, struct hv_reply *reply)
 {
-    if (slot >= c->n_hosts || c->hosts[slot]->definitions.id != reply->id)
+    struct host *h = inventory_slot(c, slot);
+    if (h == NULL || h->definitions.id != reply->id)
         return;
-    struct host *h = c->hosts[slot];
     struct known *known = h->definitions.being_read;
     bool has_text = reply->err.code == ERR_NONE && reply->with.text != NULL;
     c->stats.definitions += has_text;
@@ -238,9 +238,9 @@ void definition_live(struct collector *c, size_t slot, struct hv_reply *reply)
  * only the live one is. */
 void definition_stored(struct collector *c, size_t slot, const struct hv_reply *reply)
 {
-    if (slot >= c->n_hosts || c->hosts[slot]->definitions.id != reply->id)
+    struct host *h = inventory_slot(c, slot);
+    if (h == NULL || h->definitions.id != reply->id)
         return;
-    struct host *h = c->hosts[slot];
     OWNED_TEXT live = TAKE(h->definitions.live);
     struct known *known = settle(c, h);
     bool has_text = reply->err.code == ERR_NONE && reply->with.text != NULL;

@@ -87,7 +87,7 @@ struct state_query {
     struct state_query *prev, *next; /* in flight: by age; free: next only */
 };
 
-enum post_kind { POST_REPLY, POST_EVENT, POST_WATCH, POST_UNWATCH, POST_STATE_QUERY };
+enum post_kind { POST_REPLY, POST_EVENT, POST_WATCH, POST_UNWATCH, POST_STATE_QUERY, POST_HOST };
 struct post {
     enum post_kind kind;
     union {
@@ -101,6 +101,10 @@ struct post {
             uint64_t asker_id;
             char host[HV_HOST_MAX], guest[HV_UUID_MAX];
         } query;
+        struct {
+            char name[HV_HOST_MAX];
+            bool removed;
+        } host;
     } as;
 };
 
@@ -120,11 +124,13 @@ struct collector {
     /* The rest belongs to the thread of collector_step(). */
     int64_t now_ms; /* of this step */
     int64_t start_ms;
-    bool started;
+    atomic_bool started;
     uint64_t serial;
     struct due_heap due;
-    struct host **hosts, *by_name; /* constant after the first step, so any thread may read them */
-    size_t n_hosts, hosts_capacity;
+    struct host **hosts;            /* by slot; NULL: the slot is free */
+    struct host *by_name;           /* changed under hosts_lock: other threads look names up */
+    size_t n_hosts, hosts_capacity; /* slots */
+    pthread_rwlock_t hosts_lock;
     struct watch watches[COLLECTOR_WATCHES_MAX];
     struct state_query queries[COLLECTOR_STATE_QUERIES_MAX];
     struct state_query *queries_in_flight, *queries_free;
@@ -142,6 +148,10 @@ struct collector {
 uint64_t collector_submit(struct collector *c, enum query_kind kind, size_t slot, const char *host,
                           const char *guest, struct err *err);
 
+/* Of the thread of collector_step(), or before the first step. */
+MUST_CHECK bool inventory_add(struct collector *c, const char *host, struct err *err);
+void inventory_remove(struct collector *c, const char *host);
+struct host *inventory_slot(const struct collector *c, size_t slot); /* NULL: none */
 void inventory_start(struct collector *c);
 void inventory_run(struct collector *c, struct host *h);
 void inventory_event(struct collector *c, const struct hv_event *event);

@@ -6,30 +6,51 @@
  * guests. */
 #include "collector/internal.h"
 
-#include <assert.h>
-
 #include "base/log.h"
 #include "base/text.h"
 
-bool collector_add_host(struct collector *c, const char *host, struct err *err)
+static size_t free_slot(const struct collector *c)
 {
-    assert(!c->started);
+    size_t slot = 0;
+    while (slot < c->n_hosts && c->hosts[slot] != NULL)
+        slot++;
+    return slot;
+}
+
+static bool reserve_slot(struct collector *c, size_t slot, struct err *err)
+{
+    if (slot == COLLECTOR_HOSTS_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d hosts", COLLECTOR_HOSTS_MAX);
+    if (!due_reserve(&c->due, COLLECTOR_WATCHES_MAX + c->n_hosts + 1, err))
+        return false;
+    if (slot < c->hosts_capacity)
+        return true;
+    size_t grown = c->hosts_capacity == 0 ? 16 : c->hosts_capacity * 2;
+    struct host **hosts = realloc(c->hosts, grown * sizeof *hosts);
+    if (hosts == NULL)
+        return err_set(err, ERR_NOMEM, "%zu hosts", grown);
+    c->hosts = hosts;
+    c->hosts_capacity = grown;
+    return true;
+}
+
+static bool enter_name(struct collector *c, struct host *h)
+{
+    (void)pthread_rwlock_wrlock(&c->hosts_lock);
+    HASH_ADD_STR(c->by_name, name, h);
+    (void)pthread_rwlock_unlock(&c->hosts_lock);
+    return h->hh.tbl != NULL;
+}
+
+bool inventory_add(struct collector *c, const char *host, struct err *err)
+{
     struct host *h = NULL;
     HASH_FIND(hh, c->by_name, host, strlen(host), h);
     if (h != NULL)
         return err_set(err, ERR_EXISTS, "host '%s' is configured twice", host);
-    if (c->n_hosts == COLLECTOR_HOSTS_MAX)
-        return err_set(err, ERR_LIMIT, "more than %d hosts", COLLECTOR_HOSTS_MAX);
-    if (!due_reserve(&c->due, COLLECTOR_WATCHES_MAX + c->n_hosts + 1, err))
+    size_t slot = c->started ? free_slot(c) : c->n_hosts;
+    if (!reserve_slot(c, slot, err))
         return false;
-    if (c->n_hosts == c->hosts_capacity) {
-        size_t grown = c->hosts_capacity == 0 ? 16 : c->hosts_capacity * 2;
-        struct host **hosts = realloc(c->hosts, grown * sizeof *hosts);
-        if (hosts == NULL)
-            return err_set(err, ERR_NOMEM, "host '%s'", host);
-        c->hosts = hosts;
-        c->hosts_capacity = grown;
-    }
     h = calloc(1, sizeof *h);
     if (h == NULL)
         return err_set(err, ERR_NOMEM, "host '%s'", host);
@@ -37,24 +58,52 @@ bool collector_add_host(struct collector *c, const char *host, struct err *err)
         free(h);
         return err_set(err, ERR_INVALID, "host name '%.80s' is empty or too long", host);
     }
-    h->slot = c->n_hosts;
+    h->slot = slot;
     h->due = (struct due){.owner = DUE_HOST, .object = h};
-    HASH_ADD_STR(c->by_name, name, h);
-    if (h->hh.tbl == NULL) {
+    h->list_from_ms = c->now_ms;
+    if (!enter_name(c, h)) {
         free(h);
         return err_set(err, ERR_NOMEM, "host '%s'", host);
     }
-    c->hosts[c->n_hosts++] = h;
+    c->hosts[slot] = h;
+    c->n_hosts += slot == c->n_hosts;
     return true;
+}
+
+/* Answers of queries in flight find no host with their number. */
+void inventory_remove(struct collector *c, const char *host)
+{
+    struct host *h = NULL;
+    HASH_FIND(hh, c->by_name, host, strlen(host), h);
+    if (h == NULL)
+        return;
+    h->connected = false;
+    definition_arm(c, h); /* leaves the queues */
+    capabilities_connected(c, h);
+    c->n_definitions -= h->definitions.id != 0;
+    c->n_capabilities -= h->capabilities.id != 0;
+    due_clear(&c->due, &h->due);
+    (void)pthread_rwlock_wrlock(&c->hosts_lock);
+    HASH_DEL(c->by_name, h);
+    (void)pthread_rwlock_unlock(&c->hosts_lock);
+    c->hosts[h->slot] = NULL;
+    definition_fini(h);
+    free(h);
+}
+
+struct host *inventory_slot(const struct collector *c, size_t slot)
+{
+    return slot < c->n_hosts ? c->hosts[slot] : NULL;
 }
 
 void inventory_fini(struct collector *c)
 {
     HASH_CLEAR(hh, c->by_name);
-    for (size_t i = 0; i < c->n_hosts; i++)
-        definition_fini(c->hosts[i]);
-    for (size_t i = 0; i < c->n_hosts; i++)
+    for (size_t i = 0; i < c->n_hosts; i++) {
+        if (c->hosts[i] != NULL)
+            definition_fini(c->hosts[i]);
         free(c->hosts[i]);
+    }
     free(c->hosts);
 }
 
@@ -181,6 +230,8 @@ void inventory_mark_unsure(struct collector *c)
 {
     for (size_t i = 0; i < c->n_hosts; i++) {
         struct host *h = c->hosts[i];
+        if (h == NULL)
+            continue;
         h->unsure = true;
         h->periodic_ms = next_periodic(c, h);
         arm(c, h);
@@ -199,9 +250,9 @@ static void confirm_connection(struct collector *c, struct host *h, const struct
 
 void inventory_facts(struct collector *c, size_t slot, const struct hv_reply *reply)
 {
-    if (slot >= c->n_hosts || c->hosts[slot]->facts_id != reply->id)
+    struct host *h = inventory_slot(c, slot);
+    if (h == NULL || h->facts_id != reply->id)
         return;
-    struct host *h = c->hosts[slot];
     h->facts_id = 0;
     if (reply->err.code == ERR_NONE && h->connected && c->sink.on_facts != NULL)
         c->sink.on_facts(c->sink.ctx, h->name, &reply->with.facts);
@@ -221,9 +272,9 @@ static void log_list_failure(struct host *h, const struct err *err)
 
 void inventory_list(struct collector *c, size_t slot, const struct hv_reply *reply)
 {
-    if (slot >= c->n_hosts || c->hosts[slot]->list_id != reply->id)
+    struct host *h = inventory_slot(c, slot);
+    if (h == NULL || h->list_id != reply->id)
         return;
-    struct host *h = c->hosts[slot];
     h->list_id = 0;
     bool has_guests = reply->err.code == ERR_NONE && reply->with.guests != NULL;
     if (h->unsure && (has_guests || reply->err.code == ERR_UNREACHABLE))

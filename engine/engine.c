@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/control/check.h"
+#include "engine/control/configure.h"
 #include "engine/control/drain.h"
 #include "engine/data/expect.h"
 #include "engine/data/ownership.h"
@@ -99,19 +100,30 @@ static void restore_jobs(struct engine *e)
     rollback_broken_jobs(e, now_of(e));
 }
 
-static bool add_node(struct engine *e, const struct engine_config *config, size_t i,
-                     struct err *err)
+static struct setup *setup_from(const struct engine_config *config)
 {
-    if (!fleet_add_node(e->fleet, &config->hosts[i], now_of(e).wall_ms, err))
-        return false;
-    struct node *node = fleet_node(e->fleet, config->hosts[i].name);
-    const char *labels = config->host_labels != NULL ? config->host_labels[i] : NULL;
-    const char *taints = config->host_taints != NULL ? config->host_taints[i] : NULL;
-    node->config.labels = labels != NULL ? strdup(labels) : NULL;
-    node->config.taints = taints != NULL ? strdup(taints) : NULL;
-    node->config.cordoned = config->host_cordoned != NULL && config->host_cordoned[i];
-    fleet_refresh_node(e->fleet, node);
-    return true;
+    struct fleet_config fleet_config = fleet_config_from(config);
+    OWNED(setup) setup = setup_new(&fleet_config, config->n_hosts);
+    for (size_t i = 0; setup != NULL && i < config->n_hosts; i++) {
+        setup->hosts[i].cordoned = config->host_cordoned != NULL && config->host_cordoned[i];
+        if (!setup_host(setup, i, &config->hosts[i],
+                        config->host_labels != NULL ? config->host_labels[i] : NULL,
+                        config->host_taints != NULL ? config->host_taints[i] : NULL))
+            return NULL;
+    }
+    return setup != NULL ? TAKE(setup) : NULL;
+}
+
+struct input *engine_configure_input(const struct engine_config *config)
+{
+    struct input *input = intake_new(INPUT_CONFIGURE, "", "");
+    if (input == NULL)
+        return NULL;
+    input->of.setup = setup_from(config);
+    if (input->of.setup != NULL)
+        return input;
+    input_free(input);
+    return NULL;
 }
 
 static bool fill(struct engine *e, const struct engine_config *config, struct err *err)
@@ -127,9 +139,11 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     e->publisher = publisher_new(err);
     if (e->publisher == NULL)
         return false;
-    for (size_t i = 0; i < config->n_hosts; i++)
-        if (!add_node(e, config, i, err))
-            return false;
+    OWNED(setup) setup = setup_from(config);
+    if (setup == NULL)
+        return err_set(err, ERR_NOMEM, "out of memory: %zu nodes", config->n_hosts);
+    if (!configure_fleet(e->fleet, setup, now_of(e), err))
+        return false;
     struct store_identity identity = {0};
     if (!e->parts.store->ops->identity(e->parts.store, &identity, err) ||
         !persist_load(e->parts.store, e->fleet, err))
@@ -226,11 +240,12 @@ static void answer_question(struct engine *e, const struct question *question,
 
 static void log_request(const struct input *input, const struct answer *answer)
 {
-    const char *what = input->kind == INPUT_CREATE   ? "migration_asked"
-                       : input->kind == INPUT_CANCEL ? "abort_asked"
-                       : input->kind == INPUT_PUT    ? "document_written"
-                       : input->kind == INPUT_REMOVE ? "document_removed"
-                                                     : "eviction_asked";
+    const char *what = input->kind == INPUT_CREATE      ? "migration_asked"
+                       : input->kind == INPUT_CANCEL    ? "abort_asked"
+                       : input->kind == INPUT_PUT       ? "document_written"
+                       : input->kind == INPUT_REMOVE    ? "document_removed"
+                       : input->kind == INPUT_CONFIGURE ? "configuration_given"
+                                                        : "eviction_asked";
     const char *name = input->kind == INPUT_EVICT    ? input->of.evict.pod
                        : input->kind == INPUT_REMOVE ? input->of.remove.name
                                                      : answer->ref.name;

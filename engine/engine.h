@@ -88,6 +88,13 @@ DEFINE_OWNED(engine)
 struct collector_sink engine_collector_sink(struct engine *e);
 struct engine_requests engine_requests(struct engine *e);
 
+/* Takes hosts, limits and defaults of a new configuration, or refuses all of it: ERR_REFUSED with
+ * the job that needs a host which is to go. `storage` stays as it was. Blocks like a request; any
+ * thread but the engine's. ERR_TIMEOUT: whether it was taken is not known; giving it again is
+ * harmless. */
+MUST_CHECK bool engine_configure(struct engine *e, const struct engine_config *config,
+                                 struct err *err);
+
 /* One turn; returns milliseconds until it must be called again without an input (at most 1000). */
 int64_t engine_step(struct engine *e);
 void engine_wait(struct engine *e, int64_t timeout_ms);
@@ -98,6 +105,8 @@ MUST_CHECK bool engine_post_create(struct engine *e, const struct migration_requ
 MUST_CHECK bool engine_post_cancel(struct engine *e, const char *ns, const char *name,
                                    const char *requester, bool remove, struct err *err);
 
+MUST_CHECK bool engine_post_configure(struct engine *e, const struct engine_config *config,
+                                      struct err *err);
 MUST_CHECK bool engine_post_resolve(struct engine *e, const struct resolve_request *request,
                                     struct err *err);
 MUST_CHECK bool engine_post_put(struct engine *e, const struct object_request *request,

@@ -66,6 +66,9 @@ struct engine {
     atomic_int_fast64_t turn_ended_ms; /* the last that did not leave a commit behind */
 };
 
+/* engine.c: NULL: no memory. */
+struct input *engine_configure_input(const struct engine_config *config);
+
 /* commit.c: stores the records of the turn. False: the commit failed, or has not returned yet. */
 MUST_CHECK bool commit_turn(struct engine *e, struct err *err);
 bool commit_has_records(struct engine *e);

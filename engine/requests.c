@@ -154,6 +154,18 @@ static bool ask(struct engine *e, struct input *take_input, struct migration_ref
     return slot_wait(slot, out_ref, out_text, err);
 }
 
+bool engine_configure(struct engine *e, const struct engine_config *config, struct err *err)
+{
+    return ask(e, engine_configure_input(config), NULL, NULL, err);
+}
+
+bool engine_post_configure(struct engine *e, const struct engine_config *config, struct err *err)
+{
+    struct input *input = engine_configure_input(config);
+    return (input != NULL && intake_post(e, input)) ||
+           err_set(err, ERR_LIMIT, "the engine's queue is full");
+}
+
 static bool request_create(void *ctx, const struct migration_request *request,
                            struct migration_ref *out_ref, struct err *err)
 {

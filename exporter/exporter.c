@@ -213,6 +213,7 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->clock = parts->clock;
     x->requests = parts->requests;
     x->store = parts->store;
+    x->reload = parts->reload;
     TEXT_SET(x->version, config->version);
     TEXT_SET(x->state_dir, parts->state_dir);
     TEXT_SET(x->not_ready, "starting");

@@ -20,11 +20,19 @@ struct exporter_config {
     const char *version;
     bool kubevirt_metrics; /* also under KubeVirt's names */
 };
+/* Has the configuration read again. A JSON text, the caller's; false: why nothing was taken.
+ * Blocks.
+ */
+struct exporter_reload {
+    void *ctx;
+    bool (*run)(void *ctx, char **out_json, struct err *err); /* NULL: not possible */
+};
 struct exporter_parts { /* borrowed */
     const struct clock *clock;
     struct engine_requests requests;
     struct store *store;   /* for events and history; may be NULL */
     const char *state_dir; /* of that store, for queries; NULL: it is in memory */
+    struct exporter_reload reload;
 };
 
 struct exporter;

@@ -19,6 +19,7 @@ struct exporter {
     const struct clock *clock;
     struct engine_requests requests;
     struct store *store;
+    struct exporter_reload reload;
     char version[EXPORTER_VERSION_MAX];
     bool kubevirt_metrics;
     char state_dir[EXPORTER_PATH_MAX];                /* "": none */

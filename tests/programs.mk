@@ -14,7 +14,7 @@ TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
 TESTS_model := job_fields labels ledger migratable migration_config host_requirements object_kind paths persist phase \
 	policy publish* pending_change settings
-TESTS_control := admission backoff control objects orphans effects limits marks pending prepare* queue_order quota \
+TESTS_control := admission backoff configure control objects orphans effects limits marks pending prepare* queue_order quota \
 	reconcile transitions wakes
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
@@ -27,8 +27,8 @@ TESTS_metrics := metrics* prom
 # Snapshots are made by hand in api (test_api_world_parts.h): nothing there may need engine/publish.c.
 TESTS_api := api* cli_explain cli_override
 TESTS_cli := cli_control cli_doctor cli_documents cli_explain_file cli_hook cli_human cli_move cli_pages cli_past cli_terminal \
-	cli_serve config fold progress
-TESTS_fleet := bench chaos clock_jumps day analysis forecast_sim internal_error judged lawbook missed replay_sim split_sim \
+	cli_serve config config_dir fold notify progress
+TESTS_fleet := bench chaos clock_jumps configure_sim day analysis forecast_sim internal_error judged lawbook missed replay_sim split_sim \
 	volumes_sim
 TESTS_cases := cases likeness
 TESTS_laws := fleet_laws

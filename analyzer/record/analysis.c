@@ -1,6 +1,7 @@
 /* analysis.c - see analysis.h. */
 #include "analyzer/record/analysis.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -28,8 +29,16 @@ struct loss {
     char text[160];
 };
 
+struct log_dir { /* of a host whose logs can be read from here */
+    char node[HV_HOST_MAX];
+    char *dir; /* owned */
+};
+
 struct analysis {
     struct analysis_parts parts;
+    pthread_mutex_t log_dirs_lock;
+    struct log_dir *log_dirs;
+    size_t n_log_dirs;
     struct queue *queue; /* of struct item */
     struct judge *judge;
     struct analysis_logs *logs;
@@ -126,12 +135,49 @@ static void note_loss(struct analysis *analysis, const char *host, enum side sid
     notes_message(notes, side, origin, loss.at_ms, loss.text, strlen(loss.text));
 }
 
-static const char *log_dir_of(const struct analysis *analysis, const char *node)
+/* Into out_dir, PATH_MAX bytes; empty: not readable from here. */
+static void log_dir_of(struct analysis *analysis, const char *node, char *out_dir)
 {
-    for (size_t i = 0; i < analysis->parts.n_hosts; i++)
-        if (strcmp(analysis->parts.hosts[i].name, node) == 0)
-            return analysis->parts.hosts[i].log_dir;
-    return NULL;
+    out_dir[0] = '\0';
+    (void)pthread_mutex_lock(&analysis->log_dirs_lock);
+    for (size_t i = 0; i < analysis->n_log_dirs; i++)
+        if (strcmp(analysis->log_dirs[i].node, node) == 0)
+            (void)text_copy(out_dir, PATH_MAX, analysis->log_dirs[i].dir);
+    (void)pthread_mutex_unlock(&analysis->log_dirs_lock);
+}
+
+static void free_log_dirs(struct log_dir *dirs, size_t n)
+{
+    for (size_t i = 0; dirs != NULL && i < n; i++)
+        free(dirs[i].dir);
+    free(dirs);
+}
+
+bool analysis_set_hosts(struct analysis *analysis, const struct analysis_host *hosts, size_t n,
+                        struct err *err)
+{
+    size_t kept = 0;
+    bool copied = true;
+    struct log_dir *dirs = calloc(n + 1, sizeof *dirs);
+    for (size_t i = 0; dirs != NULL && copied && i < n; i++) {
+        if (hosts[i].log_dir == NULL || hosts[i].log_dir[0] == '\0')
+            continue;
+        TEXT_SET(dirs[kept].node, hosts[i].name);
+        dirs[kept].dir = strdup(hosts[i].log_dir);
+        copied = dirs[kept++].dir != NULL;
+    }
+    if (dirs == NULL || !copied) {
+        free_log_dirs(dirs, kept);
+        return err_set(err, ERR_NOMEM, "no memory for the logs of %zu hosts", n);
+    }
+    (void)pthread_mutex_lock(&analysis->log_dirs_lock);
+    struct log_dir *before = analysis->log_dirs;
+    size_t n_before = analysis->n_log_dirs;
+    analysis->log_dirs = dirs;
+    analysis->n_log_dirs = kept;
+    (void)pthread_mutex_unlock(&analysis->log_dirs_lock);
+    free_log_dirs(before, n_before);
+    return true;
 }
 
 static void note_logs(struct analysis *analysis, const struct gathered *job, struct notes *notes)
@@ -142,7 +188,9 @@ static void note_logs(struct analysis *analysis, const struct gathered *job, str
         enum side side;
     } ends[] = {{job->source, SIDE_SOURCE}, {job->target, SIDE_TARGET}};
     for (size_t i = 0; i < COUNT(ends); i++) {
-        const struct analysis_log log = {.dir = log_dir_of(analysis, ends[i].node),
+        char dir[PATH_MAX];
+        log_dir_of(analysis, ends[i].node, dir);
+        const struct analysis_log log = {.dir = dir,
                                          .guest = job->guest,
                                          .node = ends[i].node,
                                          .side = ends[i].side,
@@ -318,6 +366,7 @@ struct analysis *analysis_new(const struct analysis_parts *parts, struct err *er
     }
     analysis->parts = *parts;
     (void)pthread_mutex_init(&analysis->losses_lock, NULL);
+    (void)pthread_mutex_init(&analysis->log_dirs_lock, NULL);
     atomic_init(&analysis->behind, true);
     analysis->queue = queue_new(sizeof(struct item), ANALYSIS_QUEUE_MAX, err);
     analysis->judge = analysis->queue != NULL ? judge_new(parts->rules, err) : NULL;
@@ -350,6 +399,8 @@ void analysis_free(struct analysis *analysis)
     judge_free(analysis->judge);
     analysis_logs_free(analysis->logs);
     (void)pthread_mutex_destroy(&analysis->losses_lock);
+    free_log_dirs(analysis->log_dirs, analysis->n_log_dirs);
+    (void)pthread_mutex_destroy(&analysis->log_dirs_lock);
     free(analysis);
 }
 

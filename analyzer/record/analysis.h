@@ -32,8 +32,6 @@ struct analysis_parts { /* borrowed, outlive the worker */
     struct store *store;
     const struct ruleset *rules;
     const struct clock *clock;
-    const struct analysis_host *hosts;
-    size_t n_hosts;
     void *ctx;
     /* To the engine; copies. False: not now, the worker retries. */
     bool (*post)(void *ctx, const struct verdict_rows *verdict_rows, struct err *err);
@@ -43,6 +41,9 @@ struct analysis;
 struct analysis *analysis_new(const struct analysis_parts *parts, struct err *err);
 void analysis_free(struct analysis *analysis); /* its thread ends after the current job */
 DEFINE_OWNED(analysis)
+/* Where the logs of hosts are; replaces what was given before. Copies. Any thread. */
+MUST_CHECK bool analysis_set_hosts(struct analysis *analysis, const struct analysis_host *hosts,
+                                   size_t n, struct err *err);
 MUST_CHECK bool analysis_start(struct analysis *analysis, struct err *err);
 /* Without a thread: judges one job; false when there is none. */
 bool analysis_step(struct analysis *analysis);

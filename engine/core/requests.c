@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/advance.h"
+#include "engine/control/configure.h"
 #include "engine/control/objects.h"
 #include "engine/control/orphans.h"
 #include "engine/control/override.h"
@@ -133,6 +134,7 @@ bool core_request(struct fleet *f, struct input *input, struct moment now, struc
     case INPUT_PUT: return objects_put(f, &input->of.put, now, fx, out_ref, err);
     case INPUT_REMOVE: return objects_remove(f, &input->of.remove, now, fx, err);
     case INPUT_RESOLVE: return on_resolve(f, input, now, fx, out_ref, err);
+    case INPUT_CONFIGURE: return configure_fleet(f, input->of.setup, now, err);
     case INPUT_EVICT: return objects_evict(f, &input->of.evict, now, fx, err);
     default: return true;
     }

@@ -73,7 +73,7 @@ bool libvirt_act_migrate(virDomainPtr domain, const struct job *job, char *out_u
                          struct err *err)
 {
     const struct hv_migrate *how = &job->request.with.migrate;
-    const struct hv_host *target = &job->target->config;
+    const struct hv_host *target = job->target;
     const char *peer = target->peer_uri[0] != '\0' ? target->peer_uri : target->uri;
     virConnectPtr conn = virDomainGetConnect(domain);
     mark_guest(domain, how, out_unmarked); /* first: definitions that travel have the mark */

@@ -37,7 +37,7 @@ static bool probe_path(const struct job *job, enum hv_path *out_path, struct err
     static const enum hv_path paths[] = {[HOSTD_PATH_OPEN] = HV_PATH_OPEN,
                                          [HOSTD_PATH_REFUSED] = HV_PATH_REFUSED,
                                          [HOSTD_PATH_DEAD] = HV_PATH_DEAD};
-    const struct hv_host *config = &job->host->config, *target = &job->target->config;
+    const struct hv_host *config = &job->host->config, *target = job->target;
     unsigned port = target->port_max != 0 ? target->port_max : HV_PORT_MAX;
     char address[HV_TEXT_MAX];
     enum hostd_path path;
@@ -75,14 +75,14 @@ static void *helper_main(void *arg)
     (void)atomic_fetch_sub(&host->helper_calls, 1);
     libvirt_reply(libvirt, job, &reply);
     libvirt_job_free(job);
-    return libvirt_thread_end(libvirt);
+    return libvirt_thread_end(libvirt, host);
 }
 
 bool libvirt_helper_submit(struct host *host, struct job *take_job, struct err *err)
 {
     take_job->queued_ms = libvirt_now(host->libvirt);
     if (atomic_fetch_add(&host->helper_calls, 1) < HELPER_CALLS_MAX &&
-        libvirt_thread(host->libvirt, helper_main, take_job))
+        libvirt_thread(host->libvirt, host, helper_main, take_job))
         return true;
     (void)atomic_fetch_sub(&host->helper_calls, 1);
     libvirt_job_free(take_job);

@@ -5,9 +5,10 @@
  * wakes all threads and returns; a thread whose call returns later finds the gate shut, frees what
  * it holds and drops its reference.
  *
- * Locks, in the order they may nest: keeper.lock, then gate; lane.lock, then libvirt.lock;
- * openings.lock by itself. No
- * libvirt call is made under any of them, and no sink under a lane's.
+ * A removed host leaves the list, answers what was queued, and is freed after its threads.
+ * Locks, in the order they may nest: hosts_lock, keeper.lock, then gate; hosts_lock, lane.lock,
+ * then libvirt.lock; openings.lock by itself. No libvirt call is made under any of them, and no
+ * sink under a lane's.
  */
 #ifndef HYPERVISOR_LIBVIRT_INTERNAL_H
 #define HYPERVISOR_LIBVIRT_INTERNAL_H
@@ -16,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "hypervisor/libvirt/decode.h"
+#include "hypervisor/libvirt/hosts.h"
 #include "hypervisor/libvirt/libvirt.h"
 #include "hypervisor/libvirt/opening.h"
 
@@ -40,7 +42,7 @@ struct job { /* a request; owned by the queue, then by the worker */
     char *text;                /* copy of request.with.text */
     struct hv_volume *volumes; /* copy of request.with.migrate.volumes */
     struct host *host;
-    const struct host *target; /* MIGRATE, PROBE_PATH */
+    struct hv_host *target; /* MIGRATE, RESUME_STREAM, PROBE_PATH: a copy; else NULL */
     int64_t queued_ms;
 };
 
@@ -87,6 +89,10 @@ struct host {
     struct keeper keeper;
     struct openings openings;
     atomic_uint helper_calls;
+    atomic_bool removed;       /* its threads end; no event of it is sent any more */
+    unsigned threads;          /* under libvirt.lock: of this host */
+    int64_t removed_ms;        /* real time */
+    struct host *next_removed; /* in libvirt.removed */
 };
 
 struct libvirt {
@@ -100,17 +106,21 @@ struct libvirt {
     pthread_mutex_t lock; /* threads */
     pthread_cond_t changed;
     unsigned threads;
+    struct host *removed;        /* under lock: waiting until their threads have ended */
+    pthread_rwlock_t hosts_lock; /* read: while a host of the list is used; write: changing it */
     size_t n;
-    struct host hosts[]; /* sorted by name */
+    struct host **hosts; /* sorted by name */
 };
 
 /* libvirt.c */
 void libvirt_ref(struct libvirt *libvirt);
 void libvirt_unref(struct libvirt *libvirt);
 int64_t libvirt_now(const struct libvirt *libvirt);
-/* Starts a detached thread with all signals blocked; it ends with libvirt_thread_end(). */
-MUST_CHECK bool libvirt_thread(struct libvirt *libvirt, void *(*run)(void *), void *arg);
-void *libvirt_thread_end(struct libvirt *libvirt);
+/* Starts a detached thread with all signals blocked; it ends with libvirt_thread_end(). host: that
+ * it works for, which is not freed before; NULL: none. */
+MUST_CHECK bool libvirt_thread(struct libvirt *libvirt, struct host *host, void *(*run)(void *),
+                               void *arg);
+void *libvirt_thread_end(struct libvirt *libvirt, struct host *host);
 void libvirt_reply(struct libvirt *libvirt, const struct job *job, struct hv_reply *take_reply);
 void libvirt_emit(struct libvirt *libvirt, const struct hv_event *event);
 
@@ -138,6 +148,7 @@ void libvirt_lane_tick(
     struct lane *lane); /* expires old requests, adds workers past a hanging call */
 void libvirt_lane_retry_now(struct lane *lane); /* the host answers again: reset the backoff */
 void libvirt_lane_wake(struct lane *lane);
+void libvirt_lane_close(struct lane *lane); /* its host was removed: answers what is queued */
 void libvirt_lane_status(struct lane *lane, struct hv_lane_status *out_status);
 void libvirt_lane_count(struct lane *lane,
                         const struct hv_reply *reply); /* counts a call of helper.c */

@@ -21,15 +21,10 @@ void libvirt_keeper_fini(struct keeper *keeper)
     (void)pthread_mutex_destroy(&keeper->lock);
 }
 
-static bool is_closing(const struct host *host)
-{
-    return atomic_load(&host->libvirt->closing);
-}
-
 /* Each change is reported once. Lock held. */
 static void report(struct host *host, enum keeper_reported what, const struct err *why)
 {
-    if (host->keeper.reported == what)
+    if (host->keeper.reported == what || atomic_load(&host->removed))
         return;
     host->keeper.reported = what;
     struct hv_event event = {
@@ -105,14 +100,14 @@ static const char *close_reason(int reason)
 static bool keeper_watch(struct host *host, virConnectPtr conn)
 {
     struct keeper *keeper = &host->keeper;
-    while (!is_closing(host) && libvirt_connection_is_alive(conn)) {
+    while (!libvirt_host_is_closing(host) && libvirt_connection_is_alive(conn)) {
         (void)pthread_mutex_lock(&keeper->lock);
-        if (!keeper->lost && !is_closing(host))
+        if (!keeper->lost && !libvirt_host_is_closing(host))
             libvirt_wait_cond(&keeper->wake, &keeper->lock, KEEPER_CHECK_MS);
         keeper->lost = false; /* the connection itself is checked: this was only a wake-up */
         (void)pthread_mutex_unlock(&keeper->lock);
     }
-    return !is_closing(host);
+    return !libvirt_host_is_closing(host);
 }
 
 static void keeper_report_lost(struct host *host)
@@ -132,7 +127,7 @@ static void keeper_back_off(struct host *host, int64_t ms)
     struct keeper *keeper = &host->keeper;
     int64_t until = libvirt_now(host->libvirt) + ms;
     (void)pthread_mutex_lock(&keeper->lock);
-    for (int64_t left = ms; left > 0 && !keeper->nudged && !is_closing(host);
+    for (int64_t left = ms; left > 0 && !keeper->nudged && !libvirt_host_is_closing(host);
          left = until - libvirt_now(host->libvirt))
         libvirt_wait_cond(&keeper->wake, &keeper->lock,
                           left < CLOCK_CHECK_MS ? left : CLOCK_CHECK_MS);
@@ -143,7 +138,7 @@ void *libvirt_keeper_main(void *arg)
 {
     struct host *host = arg;
     int64_t backoff_ms = LIBVIRT_BACKOFF_MIN_MS;
-    while (!is_closing(host)) {
+    while (!libvirt_host_is_closing(host)) {
         struct events events;
         virConnectPtr conn = keeper_connect(host, &events);
         if (conn == NULL) {
@@ -160,5 +155,5 @@ void *libvirt_keeper_main(void *arg)
         libvirt_events_deregister(&events, conn);
         libvirt_connection_close(conn);
     }
-    return libvirt_thread_end(host->libvirt);
+    return libvirt_thread_end(host->libvirt, host);
 }

@@ -32,7 +32,7 @@ static int64_t lane_now(const struct lane *lane)
 
 static bool lane_is_closing(const struct lane *lane)
 {
-    return atomic_load(&lane->host->libvirt->closing);
+    return libvirt_host_is_closing(lane->host);
 }
 
 void libvirt_job_free(struct job *job)
@@ -40,6 +40,7 @@ void libvirt_job_free(struct job *job)
     if (job == NULL)
         return;
     free(job->text);
+    free(job->target);
     free(job->volumes);
     free(job);
 }
@@ -253,7 +254,7 @@ static void *worker_main(void *arg)
 {
     struct worker *worker = arg;
     struct lane *lane = worker->lane;
-    struct libvirt *libvirt = lane->host->libvirt;
+    struct host *host = lane->host;
 
     (void)pthread_mutex_lock(&lane->lock);
     if (worker->opens_early)
@@ -268,7 +269,7 @@ static void *worker_main(void *arg)
 
     libvirt_connection_close(worker->conn);
     free(worker);
-    return libvirt_thread_end(libvirt);
+    return libvirt_thread_end(host->libvirt, host);
 }
 
 static bool start_worker(struct lane *lane, bool opens_early)
@@ -278,7 +279,7 @@ static bool start_worker(struct lane *lane, bool opens_early)
         return false;
     worker->lane = lane;
     worker->opens_early = opens_early;
-    if (!libvirt_thread(lane->host->libvirt, worker_main, worker)) {
+    if (!libvirt_thread(lane->host->libvirt, lane->host, worker_main, worker)) {
         free(worker);
         return false;
     }
@@ -392,6 +393,17 @@ void libvirt_lane_retry_now(struct lane *lane)
 void libvirt_lane_wake(struct lane *lane)
 {
     (void)pthread_mutex_lock(&lane->lock);
+    (void)pthread_cond_broadcast(&lane->has_work);
+    (void)pthread_mutex_unlock(&lane->lock);
+}
+
+void libvirt_lane_close(struct lane *lane)
+{
+    struct err gone = {0};
+    (void)err_set(&gone, ERR_UNREACHABLE, "host '%s' was removed from the configuration",
+                  lane->host->config.name);
+    (void)pthread_mutex_lock(&lane->lock);
+    refuse_all(lane, &gone);
     (void)pthread_cond_broadcast(&lane->has_work);
     (void)pthread_mutex_unlock(&lane->lock);
 }

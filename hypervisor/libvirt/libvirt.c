@@ -24,19 +24,15 @@ void libvirt_unref(struct libvirt *libvirt)
 {
     if (atomic_fetch_sub(&libvirt->refs, 1) > 1)
         return;
-    for (size_t i = 0; i < libvirt->n; i++) {
-        for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-            libvirt_lane_fini(&libvirt->hosts[i].lanes[lane]);
-        libvirt_keeper_fini(&libvirt->hosts[i].keeper);
-        libvirt_openings_fini(&libvirt->hosts[i].openings);
-    }
+    libvirt_hosts_fini(libvirt);
     (void)pthread_cond_destroy(&libvirt->changed);
     (void)pthread_mutex_destroy(&libvirt->lock);
+    (void)pthread_rwlock_destroy(&libvirt->hosts_lock);
     (void)pthread_rwlock_destroy(&libvirt->gate);
     free(libvirt);
 }
 
-bool libvirt_thread(struct libvirt *libvirt, void *(*run)(void *), void *arg)
+bool libvirt_thread(struct libvirt *libvirt, struct host *host, void *(*run)(void *), void *arg)
 {
     sigset_t all, before; /* signals are for the main thread */
     (void)sigfillset(&all);
@@ -52,6 +48,8 @@ bool libvirt_thread(struct libvirt *libvirt, void *(*run)(void *), void *arg)
     bool started = pthread_create(&thread, &attr, run, arg) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     libvirt->threads += started;
+    if (host != NULL)
+        host->threads += started;
     (void)pthread_mutex_unlock(&libvirt->lock);
     (void)pthread_attr_destroy(&attr);
     if (!started)
@@ -59,10 +57,12 @@ bool libvirt_thread(struct libvirt *libvirt, void *(*run)(void *), void *arg)
     return started;
 }
 
-void *libvirt_thread_end(struct libvirt *libvirt)
+void *libvirt_thread_end(struct libvirt *libvirt, struct host *host)
 {
     (void)pthread_mutex_lock(&libvirt->lock);
     libvirt->threads--;
+    if (host != NULL)
+        host->threads--;
     (void)pthread_cond_broadcast(&libvirt->changed);
     (void)pthread_mutex_unlock(&libvirt->lock);
     libvirt_unref(libvirt);
@@ -94,19 +94,15 @@ void libvirt_emit(struct libvirt *libvirt, const struct hv_event *event)
     (void)pthread_rwlock_unlock(&libvirt->gate);
 }
 
-static int compare_name(const void *name, const void *host)
-{
-    return strcmp(name, ((const struct host *)host)->config.name);
-}
-
-static struct host *find_host(struct libvirt *libvirt, const char *name)
-{
-    return bsearch(name, libvirt->hosts, libvirt->n, sizeof *libvirt->hosts, compare_name);
-}
-
 /* Copies what the request borrows. */
-static bool copy_parts(struct job *job, const struct hv_request *request)
+static bool copy_parts(struct job *job, const struct hv_request *request, const struct host *target)
 {
+    if (target != NULL) {
+        job->target = malloc(sizeof *job->target);
+        if (job->target == NULL)
+            return false;
+        *job->target = target->config;
+    }
     if (request->call == HV_CALL_COMPARE_CPU) {
         job->text = strdup(request->with.text);
         job->request.with.text = job->text;
@@ -130,7 +126,7 @@ static struct job *job_new(struct libvirt *libvirt, struct host *host,
     const char *name = has_target                            ? request->with.migrate.target
                        : request->call == HV_CALL_PROBE_PATH ? request->with.peer
                                                              : NULL;
-    const struct host *target = name != NULL ? find_host(libvirt, name) : NULL;
+    const struct host *target = name != NULL ? libvirt_hosts_find(libvirt, name) : NULL;
     if (name != NULL && target == NULL) {
         (void)err_set(err, ERR_NOT_FOUND, "no host '%s' is configured", name);
         return NULL;
@@ -139,9 +135,8 @@ static struct job *job_new(struct libvirt *libvirt, struct host *host,
     if (job != NULL) {
         job->request = *request;
         job->host = host;
-        job->target = target;
     }
-    if (job == NULL || !copy_parts(job, request)) {
+    if (job == NULL || !copy_parts(job, request, target)) {
         libvirt_job_free(job);
         (void)err_set(err, ERR_NOMEM, "request '%s'", hv_call_name(request->call));
         return NULL;
@@ -155,10 +150,11 @@ static bool is_helper_call(enum hv_call call)
     return call == HV_CALL_KILL_STREAM || call == HV_CALL_PROBE_PATH;
 }
 
-static bool submit(void *impl, const struct hv_request *request, struct err *err)
+/* hosts_lock held: the host stays until its lane has the request. */
+static bool submit_locked(struct libvirt *libvirt, const struct hv_request *request,
+                          struct err *err)
 {
-    struct libvirt *libvirt = impl;
-    struct host *host = find_host(libvirt, request->host);
+    struct host *host = libvirt_hosts_find(libvirt, request->host);
     if (host == NULL)
         return err_set(err, ERR_NOT_FOUND, "no host '%s' is configured", request->host);
     struct job *job = job_new(libvirt, host, request, err);
@@ -172,38 +168,59 @@ static bool submit(void *impl, const struct hv_request *request, struct err *err
     return libvirt_lane_submit(&host->lanes[hv_call_lane(request->call)], job, err);
 }
 
+static bool submit(void *impl, const struct hv_request *request, struct err *err)
+{
+    struct libvirt *libvirt = impl;
+    (void)pthread_rwlock_rdlock(&libvirt->hosts_lock);
+    bool submitted = submit_locked(libvirt, request, err);
+    (void)pthread_rwlock_unlock(&libvirt->hosts_lock);
+    return submitted;
+}
+
 static bool status(void *impl, const char *name, enum hv_lane lane,
                    struct hv_lane_status *out_status)
 {
-    struct host *host = find_host(impl, name);
-    if (host == NULL)
-        return false;
-    libvirt_lane_status(&host->lanes[lane], out_status);
-    return true;
+    struct libvirt *libvirt = impl;
+    (void)pthread_rwlock_rdlock(&libvirt->hosts_lock);
+    struct host *host = libvirt_hosts_find(libvirt, name);
+    if (host != NULL)
+        libvirt_lane_status(&host->lanes[lane], out_status);
+    (void)pthread_rwlock_unlock(&libvirt->hosts_lock);
+    return host != NULL;
+}
+
+static void tick_lanes(struct libvirt *libvirt)
+{
+    (void)pthread_rwlock_rdlock(&libvirt->hosts_lock);
+    for (size_t i = 0; i < libvirt->n; i++)
+        for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
+            libvirt_lane_tick(&libvirt->hosts[i]->lanes[lane]);
+    (void)pthread_rwlock_unlock(&libvirt->hosts_lock);
 }
 
 static void *housekeeping_main(void *arg)
 {
     struct libvirt *libvirt = arg;
     while (!atomic_load(&libvirt->closing)) {
-        for (size_t i = 0; i < libvirt->n; i++)
-            for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-                libvirt_lane_tick(&libvirt->hosts[i].lanes[lane]);
+        tick_lanes(libvirt);
+        libvirt_hosts_reap(libvirt);
         (void)pthread_mutex_lock(&libvirt->lock);
         if (!atomic_load(&libvirt->closing))
             libvirt_wait_cond(&libvirt->changed, &libvirt->lock, TICK_MS);
         (void)pthread_mutex_unlock(&libvirt->lock);
     }
-    return libvirt_thread_end(libvirt);
+    return libvirt_thread_end(libvirt, NULL);
 }
 
 static void wake_all(struct libvirt *libvirt)
 {
+    (void)pthread_rwlock_rdlock(&libvirt->hosts_lock);
     for (size_t i = 0; i < libvirt->n; i++) {
         for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-            libvirt_lane_wake(&libvirt->hosts[i].lanes[lane]);
-        libvirt_keeper_nudge(&libvirt->hosts[i].keeper);
+            libvirt_lane_wake(&libvirt->hosts[i]->lanes[lane]);
+        libvirt_keeper_nudge(&libvirt->hosts[i]->keeper);
     }
+    (void)pthread_rwlock_unlock(&libvirt->hosts_lock);
 }
 
 /* After this returns no sink is called. Queued requests are dropped; threads inside a call that
@@ -227,42 +244,12 @@ static void shut(void *impl)
     libvirt_unref(libvirt);
 }
 
-static int compare_hosts(const void *a, const void *b)
-{
-    return strcmp(((const struct host *)a)->config.name, ((const struct host *)b)->config.name);
-}
-
-/* Sorted before anything points into the array. */
-static bool adopt_hosts(struct libvirt *libvirt, const struct hv_host *hosts, size_t n,
-                        struct err *err)
-{
-    for (size_t i = 0; i < n; i++)
-        libvirt->hosts[i].config = hosts[i];
-    qsort(libvirt->hosts, n, sizeof *libvirt->hosts, compare_hosts);
-    for (size_t i = 0; i < n; i++) {
-        const struct hv_host *config = &libvirt->hosts[i].config;
-        if (config->name[0] == '\0' || config->uri[0] == '\0')
-            return err_set(err, ERR_INVALID, "a host needs a name and a URI");
-        if (i > 0 && text_equal(config->name, libvirt->hosts[i - 1].config.name))
-            return err_set(err, ERR_INVALID, "two hosts are called '%s'", config->name);
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct host *host = &libvirt->hosts[i];
-        host->libvirt = libvirt;
-        for (enum hv_lane lane = 0; lane < HV_LANE_COUNT; lane++)
-            libvirt_lane_init(&host->lanes[lane], host, lane);
-        libvirt_keeper_init(&host->keeper);
-        libvirt_openings_init(&host->openings);
-    }
-    libvirt->n = n;
-    return true;
-}
-
 static bool start_threads(struct libvirt *libvirt)
 {
-    bool started = libvirt_thread(libvirt, housekeeping_main, libvirt);
+    bool started = libvirt_thread(libvirt, NULL, housekeeping_main, libvirt);
     for (size_t i = 0; started && i < libvirt->n; i++)
-        started = libvirt_thread(libvirt, libvirt_keeper_main, &libvirt->hosts[i]);
+        started =
+            libvirt_thread(libvirt, libvirt->hosts[i], libvirt_keeper_main, libvirt->hosts[i]);
     return started;
 }
 
@@ -272,7 +259,7 @@ struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock
     static const struct hv_ops ops = {submit, status, shut};
     if (!libvirt_loop_start(err))
         return NULL;
-    struct libvirt *libvirt = calloc(1, sizeof *libvirt + n * sizeof *libvirt->hosts);
+    struct libvirt *libvirt = calloc(1, sizeof *libvirt);
     if (libvirt == NULL) {
         (void)err_set(err, ERR_NOMEM, "%zu hosts", n);
         return NULL;
@@ -283,12 +270,14 @@ struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock
         libvirt->events = *events;
     atomic_store(&libvirt->refs, 1);
     (void)pthread_rwlock_init(&libvirt->gate, NULL);
+    (void)pthread_rwlock_init(&libvirt->hosts_lock, NULL);
     (void)pthread_mutex_init(&libvirt->lock, NULL);
     libvirt_wait_cond_init(&libvirt->changed);
-    if (!adopt_hosts(libvirt, hosts, n, err)) {
-        libvirt_unref(libvirt);
-        return NULL;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!libvirt_hosts_add(libvirt, &hosts[i], err)) {
+            libvirt_unref(libvirt);
+            return NULL;
+        }
     if (!start_threads(libvirt)) {
         (void)err_set(err, ERR_LIMIT, "no threads for %zu hosts", n);
         shut(libvirt);

@@ -41,5 +41,10 @@ enum {
 /* Starts connecting to every host in the background and returns at once. Hosts are copied. */
 struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock *clock,
                        const struct hv_event_sink *events, struct err *err);
+/* Any thread, at any time. A host that is added connects in the background. One that is removed
+ * gets no further request (ERR_NOT_FOUND); queued ones are answered UNREACHABLE, running ones when
+ * they return; no connection event of it follows. False: no such host. */
+MUST_CHECK bool libvirt_add_host(struct hv *hv, const struct hv_host *host, struct err *err);
+bool libvirt_remove_host(struct hv *hv, const char *name);
 
 #endif

@@ -80,7 +80,7 @@ static void *opening_main(void *arg)
     (void)pthread_mutex_unlock(&openings->lock);
     if (is_late)
         return_late(opening);
-    return libvirt_thread_end(host->libvirt);
+    return libvirt_thread_end(host->libvirt, host);
 }
 
 /* May this one be begun? Lock held. */
@@ -114,7 +114,7 @@ static bool wait_for(struct opening *opening, int64_t began_ms)
     struct openings *openings = &host->openings;
     (void)pthread_mutex_lock(&openings->lock);
     while (!opening->done && libvirt_now(host->libvirt) - began_ms < OPENING_MAX_MS &&
-           !atomic_load(&host->libvirt->closing))
+           !libvirt_host_is_closing(host))
         libvirt_wait_cond(&openings->changed, &openings->lock, CLOCK_CHECK_MS);
     bool done = opening->done;
     if (done) {
@@ -132,7 +132,7 @@ static struct opening *begin(struct host *host, enum hv_lane lane, bool read_onl
     struct opening *opening = calloc(1, sizeof *opening);
     if (opening != NULL) {
         *opening = (struct opening){.host = host, .lane = lane, .read_only = read_only};
-        if (libvirt_thread(host->libvirt, opening_main, opening))
+        if (libvirt_thread(host->libvirt, host, opening_main, opening))
             return opening;
     }
     free(opening);

@@ -187,7 +187,7 @@ char *libvirt_resume_order(const char *host, unsigned port)
 bool libvirt_rescue_resume_stream(virDomainPtr domain, const struct job *job, struct err *err)
 {
     virConnectPtr conn = virDomainGetConnect(domain);
-    const struct hv_host *target = &job->target->config;
+    const struct hv_host *target = job->target;
     unsigned port = job->request.with.migrate.port;
     int state = 0, reason = 0;
     OWNED_TEXT answer = NULL;

@@ -13,7 +13,8 @@
 #define THIRD "33333333-3333-4333-8333-333333333333"
 
 struct stage {
-    struct libvirt *libvirt; /* hosts[0] is asked, hosts[1] is the target */
+    struct libvirt *libvirt;
+    struct host hosts[2]; /* [0] is asked, [1] is the target */
     virConnectPtr conn;
     struct job job;
     struct hv_reply reply;
@@ -25,8 +26,7 @@ static inline int stage_set_up(void **state)
     if (virInitialize() != 0) /* typed parameters crash without it */
         return -1;
     struct stage *stage = calloc(1, sizeof *stage);
-    stage->libvirt = calloc(1, sizeof *stage->libvirt + 2 * sizeof *stage->libvirt->hosts);
-    stage->libvirt->n = 2;
+    stage->libvirt = calloc(1, sizeof *stage->libvirt);
     fake_reset();
     fake.guests[0] = (struct fake_guest){.uuid = GUEST,
                                          .name = "a",
@@ -36,14 +36,14 @@ static inline int stage_set_up(void **state)
                                          .xml = "<domain/>",
                                          .stored = "<domain/>"};
     fake.n_guests = 1;
-    struct hv_host *config = &stage->libvirt->hosts[0].config;
-    struct hv_host *target = &stage->libvirt->hosts[1].config;
+    struct hv_host *config = &stage->hosts[0].config;
+    struct hv_host *target = &stage->hosts[1].config;
     TEXT_SET(config->name, "h1");
     TEXT_SET(config->uri, "fake://h1");
     TEXT_SET(target->name, "h2");
     TEXT_SET(target->uri, "fake://h2");
     for (size_t i = 0; i < 2; i++)
-        stage->libvirt->hosts[i].libvirt = stage->libvirt;
+        stage->hosts[i].libvirt = stage->libvirt;
     struct err err = {0};
     stage->conn = libvirt_connection_open(config, false, &err);
     fake_log_clear();
@@ -70,7 +70,7 @@ static inline void stage_reconnect(struct stage *stage)
     struct err err = {0};
     libvirt_connection_close(stage->conn);
     fake_heal();
-    stage->conn = libvirt_connection_open(&stage->libvirt->hosts[0].config, false, &err);
+    stage->conn = libvirt_connection_open(&stage->hosts[0].config, false, &err);
     fake_log_clear();
 }
 
@@ -78,8 +78,8 @@ static inline struct hv_request *stage_request(struct stage *stage, enum hv_call
 {
     stage->job.request = (struct hv_request){.call = call};
     TEXT_SET(stage->job.request.guest, GUEST);
-    stage->job.host = &stage->libvirt->hosts[0];
-    stage->job.target = &stage->libvirt->hosts[1];
+    stage->job.host = &stage->hosts[0];
+    stage->job.target = &stage->hosts[1].config;
     return &stage->job.request;
 }
 

@@ -303,7 +303,7 @@ static void a_disk_s_size_and_place_are_read(void **state)
 static void keepalive_is_the_host_s_or_five_times_five_seconds(void **state)
 {
     struct stage *stage = *state;
-    struct hv_host *config = &stage->libvirt->hosts[0].config;
+    struct hv_host *config = &stage->hosts[0].config;
     static const struct {
         int interval, count;
         bool read_only;

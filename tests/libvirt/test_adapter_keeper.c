@@ -284,6 +284,76 @@ static void hanging_openings_are_tried_at_doubling_intervals(void **state)
     }
 }
 
+/* ---- hosts that come and go ---- */
+
+static void a_host_can_be_added_and_removed_at_any_time(void **state)
+{
+    struct world *world = *state;
+    start(world);
+    assert_string_equal(next_event(world).host, "h1");
+    static const struct hv_host second = {.name = "h0", .uri = "fake://h0"};
+    struct err err = {0};
+    assert_true(libvirt_add_host(world->hv, &second, &err));
+    struct hv_event event = next_event(world);
+    assert_int_equal(event.kind, HV_EVENT_CONNECTED);
+    assert_string_equal(event.host, "h0");
+    assert_false(libvirt_add_host(world->hv, &second, &err));
+    assert_int_equal(err.code, ERR_INVALID);
+    struct hv_reply reply = answer(world, HV_CALL_DOMAIN_STATE); /* of h1 */
+    assert_int_equal(reply.err.code, ERR_NONE);
+
+    assert_true(libvirt_remove_host(world->hv, "h1"));
+    assert_false(libvirt_remove_host(world->hv, "h1"));
+    no_event_yet(world);
+    struct hv_lane_status status;
+    assert_false(hv_lane_status(world->hv, "h1", HV_LANE_OBSERVE, &status));
+    struct hv_request request = request_of(world, HV_CALL_DOMAIN_STATE);
+    err = (struct err){0};
+    assert_false(submit(world, &request, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    TEXT_SET(request.host, "h0");
+    err = (struct err){0};
+    assert_true(submit(world, &request, &err));
+    reply = next_reply(world);
+    assert_int_equal(reply.err.code, ERR_NONE);
+}
+
+static void a_removed_host_answers_what_was_queued(void **state)
+{
+    struct world *world = *state;
+    start(world);
+    (void)next_event(world);
+    fake_block("virDomainLookupByUUIDString");
+    ask(world, HV_CALL_DOMAIN_STATE);
+    fake_wait_blocked(1);
+    ask(world, HV_CALL_GUEST_XML); /* behind it */
+    no_reply_yet(world);
+    assert_true(libvirt_remove_host(world->hv, "h1"));
+    struct hv_reply reply = next_reply(world);
+    assert_int_equal(reply.call, HV_CALL_GUEST_XML);
+    assert_int_equal(reply.err.code, ERR_UNREACHABLE);
+    assert_non_null(strstr(reply.err.text, "removed from the configuration"));
+    fake_release();
+    reply = next_reply(world); /* the call in flight ends as libvirt says */
+    assert_int_equal(reply.call, HV_CALL_DOMAIN_STATE);
+    no_event_yet(world);
+}
+
+static void a_host_that_returns_is_reported_again(void **state)
+{
+    struct world *world = *state;
+    start(world);
+    (void)next_event(world);
+    assert_true(libvirt_remove_host(world->hv, "h1"));
+    static const struct hv_host again = {.name = "h1", .uri = "fake://elsewhere"};
+    struct err err = {0};
+    assert_true(libvirt_add_host(world->hv, &again, &err));
+    struct hv_event event = next_event(world);
+    assert_int_equal(event.kind, HV_EVENT_CONNECTED);
+    assert_string_equal(event.host, "h1");
+    no_event_yet(world);
+}
+
 TEST_FILE(test_adapter_keeper)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -298,6 +368,9 @@ TEST_FILE(test_adapter_keeper)
         TEST(an_opening_that_hangs_is_left_behind_after_ten_seconds),
         TEST(the_sockets_of_a_hanging_opening_get_keepalive),
         TEST(hanging_openings_are_tried_at_doubling_intervals),
+        TEST(a_host_can_be_added_and_removed_at_any_time),
+        TEST(a_removed_host_answers_what_was_queued),
+        TEST(a_host_that_returns_is_reported_again),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

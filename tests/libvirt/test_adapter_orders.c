@@ -47,7 +47,7 @@ static struct hv_migrate *migrate(struct stage *stage)
 static void a_migration_goes_to_the_target_s_peer_uri(void **state)
 {
     struct stage *stage = *state;
-    struct hv_host *target = &stage->libvirt->hosts[1].config;
+    struct hv_host *target = &stage->hosts[1].config;
     TEXT_SET(target->migration_host, "10.0.0.2");
     struct hv_migrate *how = migrate(stage);
     how->flags = HV_MIGRATE_POSTCOPY;
@@ -236,7 +236,7 @@ static void a_broken_post_copy_is_reconnected_by_its_source_only(void **state)
 {
     struct stage *stage = *state;
     struct fake_guest *guest = &fake.guests[0];
-    struct hv_host *target = &stage->libvirt->hosts[1].config;
+    struct hv_host *target = &stage->hosts[1].config;
     TEXT_SET(target->migration_host, "fd00::2");
     guest->answers[0] = ACCEPTED;
     for (int domain_state = 0; domain_state <= VIR_DOMAIN_PMSUSPENDED; domain_state++)
@@ -267,7 +267,7 @@ static void a_broken_post_copy_is_reconnected_by_its_source_only(void **state)
 static void without_an_address_and_a_port_nothing_is_reconnected(void **state)
 {
     struct stage *stage = *state;
-    struct hv_host *target = &stage->libvirt->hosts[1].config;
+    struct hv_host *target = &stage->hosts[1].config;
     fake.guests[0].state = VIR_DOMAIN_PAUSED;
     fake.guests[0].reason = VIR_DOMAIN_PAUSED_POSTCOPY_FAILED;
     fake.guests[0].answers[0] = ACCEPTED;

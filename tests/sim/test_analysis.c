@@ -47,12 +47,11 @@ static void open_analysis(struct rig *rig)
     const struct analysis_parts parts = {.store = rig->fs.store,
                                          .rules = rig->rules,
                                          .clock = sim_clock(rig->fs.sim),
-                                         .hosts = rig->hosts,
-                                         .n_hosts = HOSTS,
                                          .ctx = rig,
                                          .post = post};
     rig->analysis = analysis_new(&parts, &err);
     assert_non_null(rig->analysis);
+    assert_true(analysis_set_hosts(rig->analysis, rig->hosts, HOSTS, &err));
 }
 
 static void on_end(struct fleet_sim *fs, const struct snapshot_job *job)

@@ -98,7 +98,8 @@ static inline int rig_up(void **state)
                                          {&rig->engine, fake_create, fake_cancel, fake_put,
                                           fake_remove, fake_evict, fake_ask, fake_resolve},
                                          &rig->store,
-                                         NULL};
+                                         NULL,
+                                         {NULL, NULL}};
     rig->x = exporter_new(&config, &parts, &err);
     if (rig->x == NULL)
         fail_msg("%s", err.text);

@@ -58,7 +58,7 @@ static void a_guest_migrates_through_the_whole_appliance(void **state)
     assert_int_equal(run(verb_migrate, "migrate nosuch", out, sizeof out), EXIT_FAILED);
     assert_int_equal(run(verb_describe, "describe vmim nosuch", out, sizeof out), EXIT_FAILED);
     assert_int_equal(kill(a.pid, SIGHUP), 0);
-    assert_true(read_until(a.log, "config_unchanged", log, sizeof log));
+    assert_true(read_until(a.log, "config_refused", log, sizeof log));
     stop(&a);
     assert_int_equal(run(verb_get, "get nodes", out, sizeof out), EXIT_UNREACHABLE);
 }

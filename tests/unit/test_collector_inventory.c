@@ -364,6 +364,47 @@ static void posts_from_many_threads_all_arrive(void **state)
     assert_int_equal(s->n_observed, asked);
 }
 
+static void a_host_can_be_added_while_others_are_queried(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_new(NULL, NULL);
+    struct err err = {0};
+    stage_host(s, HOST_A);
+    connect_host(s, HOST_A);
+    stage_host(s, HOST_B); /* after the first step: handled with the next */
+    connect_host(s, HOST_B);
+    assert_int_equal(s->n_connected, 2);
+    assert_int_equal(n_list_asks(s), 2);
+    assert_true(collector_watch(s->c, "job", HOST_B, GUEST_1, 1, &err));
+}
+
+static void a_removed_host_is_forgotten_with_its_queries(void **state)
+{
+    (void)state;
+    OWNED(stage) s = stage_two_hosts();
+    struct err err = {0};
+    connect_host(s, HOST_A);
+    connect_host(s, HOST_B);
+    assert_int_equal(n_list_asks(s), 2);
+    assert_true(collector_remove_host(s->c, HOST_B, &err));
+    stage_step(s);
+    stage_answer_list(s, 3); /* of either host: only one of them is known */
+    stage_answer_list(s, 3);
+    stage_answer_facts(s);
+    stage_answer_facts(s);
+    assert_int_equal(s->n_lists, 1);
+    assert_int_equal(s->n_facts, 1);
+    assert_false(collector_watch(s->c, "job", HOST_B, GUEST_1, 1, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    size_t connected = s->n_connected;
+    connect_host(s, HOST_B); /* a late event */
+    assert_int_equal(s->n_connected, connected);
+    stage_run(s, 120000);
+    stage_host(s, HOST_B); /* it returns, in the slot that became free */
+    connect_host(s, HOST_B);
+    assert_int_equal(s->n_connected, connected + 1);
+}
+
 TEST_FILE(test_collector_inventory)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +422,8 @@ TEST_FILE(test_collector_inventory)
         cmocka_unit_test(waiting_returns_when_something_is_posted_and_loses_nothing),
         cmocka_unit_test(host_names_are_unique),
         cmocka_unit_test(posts_from_many_threads_all_arrive),
+        cmocka_unit_test(a_host_can_be_added_while_others_are_queried),
+        cmocka_unit_test(a_removed_host_is_forgotten_with_its_queries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -364,9 +364,7 @@ static void a_helper_has_its_hosts_secret_or_the_files(void **state)
     write_secret(memcpy(own, "/tmp/ferry-test-XXXXXX", sizeof own), "another-another-one");
     (void)snprintf(text, sizeof text, HELPED, common, own);
     OWNED(config) next = parse(text, &err);
-    char words[HV_TEXT_MAX];
-    assert_true(config_requires_restart(c, next, words));
-    assert_string_equal(words, "hosts");
+    assert_int_equal(config_compare(c, next), 1U << CONFIG_PART_HOSTS);
     assert_int_equal(chmod(common, 0604), 0);
     assert_null(parse(text, &err));
     assert_non_null(strstr(err.text, "readable or writable by others"));
@@ -455,7 +453,7 @@ static void bandwidth_is_mib_or_a_quantity_of_bytes(void **state)
     }
 }
 
-/* Every change that a running appliance cannot take, one at a time. */
+/* Every part that can change, one at a time. */
 static const struct {
     const char *text, *word;
 } changes[] = {
@@ -469,7 +467,10 @@ static const struct {
     {ONE_HOST "  tlsName: h1.example\n", "hosts"},
     {ONE_HOST "state: /x\n", "state"},
     {ONE_HOST "listen: 127.0.0.1:1\n", "listen"},
-    {ONE_HOST "log: {level: debug}\n", "log"},
+    {ONE_HOST "log: {level: debug}\n", "log.level"},
+    {ONE_HOST "log: {format: json}\n", "log.format"},
+    {ONE_HOST "migrations: {unsafeMigrationOverride: true}\n",
+     "migrations.unsafeMigrationOverride"},
     {ONE_HOST "migrations: {allowPostCopy: true}\n", "migrations"},
     {ONE_HOST "migrations: {bandwidthPerMigration: 5}\n", "migrations"},
     {ONE_HOST "migrations: {bandwidthPerNode: 5}\n", "migrations"},
@@ -484,7 +485,17 @@ static const struct {
     {ONE_HOST "sampling: {intervalMs: 100}\nstate: /x\n", "state, sampling"},
 };
 
-static void a_change_names_what_requires_a_restart(void **state)
+static void name_parts(unsigned parts, char *out_text)
+{
+    size_t length = 0;
+    out_text[0] = '\0';
+    for (enum config_part part = 0; part < CONFIG_PART_COUNT; part++)
+        if ((parts & 1U << part) != 0)
+            length += (size_t)snprintf(out_text + length, HV_TEXT_MAX - length, "%s%s",
+                                       length > 0 ? ", " : "", config_part_name(part));
+}
+
+static void a_change_names_its_part(void **state)
 {
     (void)state;
     struct err err = {0};
@@ -493,7 +504,7 @@ static void a_change_names_what_requires_a_restart(void **state)
         char text[HV_TEXT_MAX];
         OWNED(config) next = parse(changes[i].text, &err);
         assert_non_null(next);
-        assert_int_equal(config_requires_restart(now, next, text), changes[i].word != NULL);
+        name_parts(config_compare(now, next), text);
         assert_string_equal(text, changes[i].word != NULL ? changes[i].word : "");
     }
 }
@@ -542,7 +553,7 @@ TEST_FILE(test_config)
         cmocka_unit_test(a_helper_has_its_hosts_secret_or_the_files),
         cmocka_unit_test(every_setting_is_read_and_checked_at_its_line),
         cmocka_unit_test(bandwidth_is_mib_or_a_quantity_of_bytes),
-        cmocka_unit_test(a_change_names_what_requires_a_restart),
+        cmocka_unit_test(a_change_names_its_part),
         cmocka_unit_test(ten_thousand_hosts_fit_and_one_more_does_not),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(the_example_in_the_docs_is_valid),

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -192,6 +193,26 @@ static void a_stopped_reader_does_not_block_the_logging_thread(void **state)
     (void)close(ends[1]);
 }
 
+static void the_journal_gets_every_field_on_one_line(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), 0);
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_JOURNAL, ends[1]);
+    LOG(WARN, "story", FIELD_TEXT(NODE, "h1"), FIELD_TEXT(TEXT, "two\nMESSAGE=forged"),
+        FIELD_I64(SPENT_MS, -5));
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, STDERR_FILENO);
+    ssize_t n = read(ends[0], output, sizeof output - 1);
+    output[n > 0 ? n : 0] = '\0';
+    assert_string_equal(output, "PRIORITY=4\nSYSLOG_IDENTIFIER=ferry\nFERRY_EVENT=story\n"
+                                "FERRY_NODE=h1\nFERRY_TEXT=two\\nMESSAGE=forged\n"
+                                "FERRY_SPENT_MS=-5\n"
+                                "MESSAGE=story node=h1 text=\"two\\nMESSAGE=forged\" "
+                                "spent_ms=-5\n");
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 TEST_FILE(test_log)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +225,7 @@ TEST_FILE(test_log)
         cmocka_unit_test(a_dead_descriptor_is_ignored_and_errno_is_kept),
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(a_stopped_reader_does_not_block_the_logging_thread),
+        cmocka_unit_test(the_journal_gets_every_field_on_one_line),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }

@@ -68,22 +68,25 @@ static void free_guests(struct fleet *f)
     }
 }
 
+static void free_node(struct fleet *f, struct node *node)
+{
+    HASH_DEL(f->nodes, node);
+    heap_fini(&node->blocked.in);
+    heap_fini(&node->blocked.out);
+    hv_capabilities_free(node->capabilities);
+    labels_fini(&node->labels);
+    free(node->config.labels);
+    free(node->config.taints);
+    free(node->shown.labels);
+    free(node->shown.taints);
+    free(node);
+}
+
 static void free_nodes(struct fleet *f)
 {
     struct node *node, *next;
     HASH_ITER(hh, f->nodes, node, next)
-    {
-        HASH_DEL(f->nodes, node);
-        heap_fini(&node->blocked.in);
-        heap_fini(&node->blocked.out);
-        hv_capabilities_free(node->capabilities);
-        labels_fini(&node->labels);
-        free(node->config.labels);
-        free(node->config.taints);
-        free(node->shown.labels);
-        free(node->shown.taints);
-        free(node);
-    }
+    free_node(f, node);
 }
 
 void fleet_free(struct fleet *f)
@@ -159,6 +162,34 @@ struct node *fleet_node(struct fleet *f, const char *name)
     struct node *node = NULL;
     HASH_FIND_STR(f->nodes, name, node);
     return node;
+}
+
+/* Waiting jobs that it woke forget it. */
+static void leave_queues(struct fleet *f, struct node *node)
+{
+    for (struct job *job = f->active; job != NULL; job = job->links.hh_guest.next) {
+        if (job->queue.woken_for == node)
+            job->queue.woken_for = NULL;
+        if (job->queue.woken_out == node)
+            job->queue.woken_out = NULL;
+    }
+    struct node **link = &f->queue.improved;
+    while (*link != NULL && *link != node)
+        link = &(*link)->next_improved;
+    if (*link == node)
+        *link = node->next_improved;
+}
+
+void fleet_remove_node(struct fleet *f, struct node *node)
+{
+    assert(node->blocked.in.n == 0 && node->blocked.out.n == 0);
+    assert(node->outbound == 0 && node->inbound == 0);
+    fleet_forget_domains(f, node);
+    leave_queues(f, node); /* after it: a domain that goes improves its node */
+    DL_DELETE2(f->by_inbound[0], node, prev_inbound, next_inbound);
+    cpus_forget_node(&f->cpus, node->name);
+    free_node(f, node);
+    (void)fleet_touch(f);
 }
 
 bool fleet_has_helper(struct fleet *f, const char *name)

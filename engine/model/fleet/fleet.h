@@ -100,6 +100,8 @@ DEFINE_OWNED(fleet)
 
 MUST_CHECK bool fleet_add_node(struct fleet *f, const struct hv_host *host, int64_t wall_ms,
                                struct err *err);
+/* Forgets the node and the domains on it. No unfinished job refers to it. */
+void fleet_remove_node(struct fleet *f, struct node *node);
 struct node *fleet_node(struct fleet *f, const char *name); /* or NULL */
 bool fleet_has_helper(struct fleet *f, const char *node);   /* its host has a `ferry hostd` */
 struct guest *fleet_guest(struct fleet *f, const char *uuid);

@@ -211,6 +211,12 @@ static void remove_domain(struct fleet *f, struct domain *domain)
     f->drains_due = f->queue.affinity_changed = true;
 }
 
+void fleet_forget_domains(struct fleet *f, struct node *node)
+{
+    while (node->domains != NULL)
+        remove_domain(f, node->domains);
+}
+
 static void set_domain(struct fleet *f, struct domain *domain, int state, int reason,
                        bool persistent)
 {

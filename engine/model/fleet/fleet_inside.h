@@ -10,4 +10,7 @@ void guest_free(struct guest *guest);
 void fleet_forget_guest(struct fleet *f, struct guest *guest);
 void fleet_free_objects(struct fleet *f);
 
+/* Removes every domain on the node, and guests with their last one. */
+void fleet_forget_domains(struct fleet *f, struct node *node);
+
 #endif

@@ -35,6 +35,8 @@ void input_free(struct input *input)
         free(input->of.volumes);
     if (input->kind == INPUT_JUDGED)
         verdict_rows_unref(input->of.judged);
+    if (input->kind == INPUT_CONFIGURE)
+        setup_free(input->of.setup);
     if (input->kind == INPUT_CREATE) {
         free_text(input->of.create.request.metadata_json);
         free_text(input->of.create.request.selector_json);

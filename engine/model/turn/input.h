@@ -3,7 +3,7 @@
 #define ENGINE_MODEL_TURN_INPUT_H
 
 #include "collector/sample.h"
-#include "engine/model/fleet/fleet.h"
+#include "engine/model/fleet/setup.h"
 #include "engine/model/objects/request.h"
 #include "engine/model/turn/input_kind.h"
 #include "hypervisor/hv.h"
@@ -43,6 +43,7 @@ struct input {
         struct object_ref remove;
         struct resolve_request resolve;
         struct eviction_request evict;
+        struct setup *setup; /* CONFIGURE; owned */
         struct question ask;
     } of;
 };
