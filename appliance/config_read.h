@@ -37,6 +37,10 @@ bool config_add_host(struct reading *r, const struct yaml_node *map, struct err 
 bool config_read_dir(struct reading *r, const char *config_file, struct err *err);
 /* Once all are read: at least one, no name twice. */
 bool config_check_hosts(const struct config *config, struct err *err);
+read_fn config_read_listen, config_read_socket, config_read_metrics, config_read_web_file;
+read_fn config_read_access, config_read_external_url, config_read_proxies,
+    config_read_allowed_hosts;
+bool config_access_differs(const struct config *a, const struct config *b);
 bool config_hosts_differ(const struct config *a, const struct config *b);
 bool config_migrations_differ(const struct config *a, const struct config *b);
 
