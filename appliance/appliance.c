@@ -368,7 +368,8 @@ static void take_config(struct appliance *a, struct reload_result *result)
                                        .collector = a->collector,
                                        .engine = a->engine,
                                        .analyzer = a->analyzer,
-                                       .self = a->self};
+                                       .self = a->self,
+                                       .exporter = a->exporter};
     if (a->simulate != NULL) {
         (void)err_set(&result->err, ERR_REFUSED, "a simulation reads its files only at start");
         return;
@@ -377,9 +378,6 @@ static void take_config(struct appliance *a, struct reload_result *result)
     if (next == NULL || !descriptors_check(descriptors_needed(next, next->n_hosts), &result->err))
         return;
     reload_run(&parts, next, result);
-    struct err err = {0};
-    if (result->err.code == ERR_NONE && !exporter_reload_access(a->exporter, &err))
-        TEXT_SET(result->trouble, err.text); /* the old certificates are used */
     a->hosts = a->config->hosts;
     a->n_hosts = a->config->n_hosts;
 }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/control/configure.h"
+#include "exporter/exporter.h"
 #include "hypervisor/libvirt/libvirt.h"
 
 /* ---- what changed ---- */
@@ -183,6 +184,7 @@ static void take(const struct reload_parts *parts, struct config *next,
 void reload_run(const struct reload_parts *parts, struct config *next,
                 struct reload_result *out_result)
 {
+    struct err err = {0};
     unsigned differ = config_compare(parts->config, next);
     const struct change_walk walk = {parts->config, next, parts, out_result};
     for (enum config_part part = 0; part < CONFIG_PART_COUNT; part++) {
@@ -195,6 +197,8 @@ void reload_run(const struct reload_parts *parts, struct config *next,
     }
     if ((differ & 1U << CONFIG_PART_HOSTS) != 0)
         (void)each_change(&walk, name_change);
+    if (!exporter_reload_access(parts->exporter, &err)) /* the old certificates are used */
+        add_line(out_result->trouble, "%s", err.text);
     if (out_result->changed[0] == '\0')
         return;
     if (give_to_engine(parts, next, &out_result->err))

@@ -26,6 +26,7 @@ struct reload_parts {      /* borrowed */
     struct engine *engine;
     struct analyzer *analyzer;
     struct self *self;
+    struct exporter *exporter;
 };
 
 struct reload_result {
