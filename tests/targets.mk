@@ -71,6 +71,7 @@ test: ## everything a change must pass, real hosts included: about ten minutes, 
 .PHONY: test-full
 test-full: ## the same with every lab test; ROOT=debian13|debian-testing: the lab's cases for every root, on that one
 	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all --full $(ROOT:%=--root %)
+	$(if $(ROOT),,@tools/deps deb && tools/deps roots && $(MAKE) test-packages)
 
 .PHONY: test-debian13
 test-debian13: ## make deps, make, make test-fast in a clean Debian 13 (root, mmdebstrap): ten minutes; not part of make test
@@ -292,10 +293,20 @@ format: ## write all C files in the house form
 
 # --- installing ------------------------------------------------------------------------------
 
+prefix ?= /usr/local
+# What a package has, split by packaging/debian/*.install; configuration goes to /etc below DESTDIR.
 .PHONY: install
-install: all ## copy the program to $(DESTDIR)$(prefix)/bin
-	@install -D -m 755 $(B)/ferry $(DESTDIR)$(prefix)/bin/ferry
+install: all ## program, units, man pages, completion, examples: to $(DESTDIR)$(prefix) and $(DESTDIR)/etc
+	@UNITDIR="$(UNITDIR)" packaging/install $(B)/ferry $(VERSION) "$(DESTDIR)" "$(prefix)"
 	@echo "installed $(DESTDIR)$(prefix)/bin/ferry"
+
+.PHONY: test-packages
+test-packages: deb ## root: install, start, reload, upgrade, purge in clean roots of Debian 12 and 13
+	@tests/packages/run debian12 debian13
+
+.PHONY: deb
+deb: ## Debian packages ferry and ferry-hostd, in $(BUILD)/deb (tools/deps deb)
+	@packaging/deb $(BUILD)/deb $(VERSION)
 
 .PHONY: clean
 clean: ## remove what was built

@@ -225,6 +225,7 @@ static void logs_and_losses_are_stored_as_evidence(void **state)
     (void)fputs("2040-01-31 10:00:05.500+0000: shutting down, reason=crashed\n", file);
     (void)fclose(file);
     rig->hosts[0].log_dir = "/nonexistent";
+    assert_true(analysis_set_hosts(rig->analysis, rig->hosts, HOSTS, &(struct err){0}));
     (void)err_set(&loss, ERR_UNREACHABLE, "gone away");
     int64_t now_ms = clock_wall_ms(sim_clock(rig->fs.sim));
     analysis_on_host(rig->analysis, "h1", false, &loss);

@@ -84,6 +84,13 @@ static inline bool fake_each_number(struct store *s, const char *job_uid, store_
     return true;
 }
 
+static inline bool fake_reload(void *ctx, char **out_json, struct err *err)
+{
+    (void)ctx;
+    *out_json = strdup("{\"kind\":\"Reload\"}");
+    return *out_json != NULL || err_set(err, ERR_NOMEM, "no memory");
+}
+
 static inline int rig_up(void **state)
 {
     static const struct store_ops ops = {.each_event = fake_each_event,
@@ -110,7 +117,7 @@ static inline int rig_up(void **state)
                                           fake_remove, fake_evict, fake_ask, fake_resolve},
                                          &rig->store,
                                          NULL,
-                                         {NULL, NULL}};
+                                         {NULL, fake_reload}};
     rig->x = exporter_new(&config, &parts, &err);
     if (rig->x == NULL)
         fail_msg("%s", err.text);

@@ -232,6 +232,7 @@ static void every_route_answers(void **state)
                    : strstr(routes[i].pattern, "{name}/ack") != NULL        ? 200
                    : strstr(routes[i].pattern, "{name}/resolve") != NULL    ? 200
                    : strstr(routes[i].pattern, "{name}/adopt") != NULL      ? 202
+                   : strstr(routes[i].pattern, "/reload") != NULL           ? 200
                    : strcmp(routes[i].pattern, "/query") == 0               ? 400 /* no question */
                    : strstr(routes[i].pattern, "/postmortem") != NULL       ? 404
                    : strcmp(routes[i].pattern, "/runbooks/{name}") == 0     ? 404 /* no such */

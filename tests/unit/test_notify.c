@@ -10,6 +10,7 @@
 
 #include "appliance/notify.h"
 #include "base/clock.h"
+#include "base/own.h"
 
 static char path[64];
 static int listener;
