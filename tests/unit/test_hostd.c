@@ -40,7 +40,7 @@ static int start(void **state)
     const struct hostd_config config = {
         .listen = "127.0.0.1:0",
         .secret = SECRET,
-        .sockets = {"/proc", SOCKETS_PORT_MIN, SOCKETS_PORT_MAX},
+        .sockets = {"/proc", SOCKETS_PORT_MIN, SOCKETS_PORT_MAX, {0}},
         .ask_ms = SHORT_MS,
     };
     struct rig *rig = calloc(1, sizeof *rig);
