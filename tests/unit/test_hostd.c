@@ -40,7 +40,7 @@ static int start(void **state)
     const struct hostd_config config = {
         .listen = "127.0.0.1:0",
         .secret = SECRET,
-        .sockets = {"/proc", SOCKETS_PORT_MIN, SOCKETS_PORT_MAX, {0}},
+        .sockets = {.proc = "/proc", .port_min = SOCKETS_PORT_MIN, .port_max = SOCKETS_PORT_MAX},
         .ask_ms = SHORT_MS,
     };
     struct rig *rig = calloc(1, sizeof *rig);
@@ -310,8 +310,9 @@ static void a_local_socket_is_its_owners_and_goes_with_the_helper(void **state)
 {
     (void)state;
     char path[] = "/tmp/ferry-test-XXXXXX";
-    const struct hostd_config config = {
-        .listen = path, .secret = SECRET, .sockets = {"/proc", 1, 2}};
+    const struct hostd_config config = {.listen = path,
+                                        .secret = SECRET,
+                                        .sockets = {.proc = "/proc", .port_min = 1, .port_max = 2}};
     struct err err = {0}, taken = {0};
     struct stat about;
     unsigned killed;
