@@ -2,6 +2,7 @@
  * a flood of refusals leaves few. */
 #include <pwd.h>
 
+#include "exporter/exporter.h"
 #include "exporter/request_log.h"
 #include "store/sqlite.h"
 #include "tests/unit/test_access.h"
