@@ -157,7 +157,7 @@ static const char *hint_of(const struct err *err)
     switch (err->code) {
     case ERR_INVALID:
         return "views: migrations failures timeline phases policy_effect downtime waste paths "
-               "repeat_failures forecasts node_trouble";
+               "repeat_failures forecasts node_trouble audit";
     case ERR_FORBIDDEN: return "nothing was changed";
     case ERR_TIMEOUT: return "restrict the query, or raise --timeout (with --state)";
     case ERR_REFUSED: return "start the appliance with --state DIR to keep records";

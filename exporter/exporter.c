@@ -258,7 +258,7 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->kubevirt_metrics = config->kubevirt_metrics;
     x->counters = metrics_counters_new(parts->clock, config->kubevirt_metrics, err);
     x->scrape = scrape_new(err);
-    x->request_log = request_log_new(parts->clock, err);
+    x->request_log = request_log_new(parts->clock, parts->store, err);
     if (x->counters != NULL && x->scrape != NULL && x->request_log != NULL &&
         open_http(x, config, parts, err))
         return x;

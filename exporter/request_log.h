@@ -1,15 +1,19 @@
-/* request_log.h - a log line for each request: changes always, refusals at most so many a minute,
- * reads at level debug. Any thread. */
+/* request_log.h - a log line for each request (changes always, refusals at most so many a minute,
+ * reads at level debug), and an audit row for each change that was asked for. Rows of refusals are
+ * bounded per minute too; those beyond are counted in one row. Any thread. */
 #ifndef EXPORTER_REQUEST_LOG_H
 #define EXPORTER_REQUEST_LOG_H
 
 #include "base/clock.h"
 #include "exporter/api/routes.h"
+#include "store/store.h"
 
-enum { REQUEST_LOG_REFUSALS_MAX = 30 }; /* a minute */
+enum { REQUEST_LOG_REFUSALS_MAX = 30, AUDIT_REFUSALS_MAX = 120 }; /* a minute: lines, rows */
 
 struct request_log;
-struct request_log *request_log_new(const struct clock *clock, struct err *err);
+/* store NULL: no rows. */
+struct request_log *request_log_new(const struct clock *clock, struct store *store,
+                                    struct err *err);
 void request_log_free(struct request_log *log); /* NULL is fine */
 DEFINE_OWNED(request_log)
 /* As http_service.done. */

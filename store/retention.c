@@ -294,11 +294,27 @@ static void round_over(struct store_sqlite *sq)
     r->pressure = !too_large ? 0 : r->pressure < PRESSURE_MAX ? r->pressure + 1 : PRESSURE_MAX;
 }
 
+/* By age, as the history, and by number: a flood of changes does not fill the disk. */
+static void retain_audit(struct store_sqlite *sq, int64_t now_ms)
+{
+    sqlite3 *db = sq->lanes[LANE_SAMPLES].db;
+    int64_t age_ms = sq->retention.settings.history_ms;
+    if (age_ms > 0)
+        (void)run(db,
+                  "DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log WHERE at_ms < ?2 AND"
+                  " ?1 = '' LIMIT 1000)",
+                  "", now_ms - age_ms);
+    (void)run(db,
+              "DELETE FROM audit_log WHERE ?1 = '' AND id <= (SELECT max(id) FROM audit_log) - ?2",
+              "", RETENTION_AUDIT_ROWS);
+}
+
 bool retention_samples(struct store_sqlite *sq, int64_t now_ms)
 {
     struct retaining *r = &sq->retention;
     if (!atomic_load(&r->is_set))
         return false;
+    retain_audit(sq, now_ms);
     for (int i = 0; i < RETENTION_STEP_TRACES; i++) {
         struct trace trace;
         if (next_trace(sq->lanes[LANE_SAMPLES].db, r->cursor, &trace) != SQLITE_OK)

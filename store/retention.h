@@ -22,11 +22,12 @@ struct store_retention {                  /* 0: no bound */
 };
 
 enum {
-    RETENTION_STEP_JOBS = 4,    /* dropped from the history in one step */
-    RETENTION_STEP_ROWS = 2000, /* samples deleted in one step */
-    RETENTION_STEP_TRACES = 64, /* traces visited in one step */
-    RETENTION_EVERY_MS = 1000,  /* interval after a step without work */
-    RETENTION_AGAIN_MS = 50,    /* interval after a step with work */
+    RETENTION_STEP_JOBS = 4,       /* dropped from the history in one step */
+    RETENTION_STEP_ROWS = 2000,    /* samples deleted in one step */
+    RETENTION_AUDIT_ROWS = 100000, /* changes asked for that are kept */
+    RETENTION_STEP_TRACES = 64,    /* traces visited in one step */
+    RETENTION_EVERY_MS = 1000,     /* interval after a step without work */
+    RETENTION_AGAIN_MS = 50,       /* interval after a step with work */
 };
 
 /* Two days, two weeks, a year; 4 GiB and 16 GiB. */

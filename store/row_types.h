@@ -152,4 +152,15 @@ struct store_monitor_input {
     int64_t memory_bytes, disk_bytes;
 };
 
+/* A change that somebody asked for, over the API. */
+struct store_audit {
+    int64_t at_ms;
+    char identity[64]; /* "token:ci"; "": a sum of refusals that have no row of their own */
+    char role[16], address[64];
+    char verb[16], resource[64], ns[64], name[128];
+    bool accepted;
+    int64_t status; /* HTTP's */
+    int64_t count;
+};
+
 #endif

@@ -171,6 +171,13 @@ static const struct column monitor_input_columns[] = {
     {INT(store_monitor_input, disk_bytes)},
 };
 
+static const struct column audit_columns[] = {
+    {INT(store_audit, at_ms)},     {ARRAY(store_audit, identity)}, {ARRAY(store_audit, role)},
+    {ARRAY(store_audit, address)}, {ARRAY(store_audit, verb)},     {ARRAY(store_audit, resource)},
+    {ARRAY(store_audit, ns)},      {ARRAY(store_audit, name)},     {BOOL(store_audit, accepted)},
+    {INT(store_audit, status)},    {INT(store_audit, count)},
+};
+
 #undef TYPE_TEXT
 #undef TYPE_WORD
 #undef TYPE_I64

@@ -56,6 +56,7 @@ union any_row {
     struct store_incident incident;
     struct store_sample sample;
     struct store_monitor_input monitor_input;
+    struct store_audit audit;
 };
 
 const struct row_type *rows_type(enum row kind);

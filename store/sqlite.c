@@ -52,7 +52,7 @@ static void close_store(struct store *s)
     .each_point = read_each_point, .each_number = read_each_number,                                \
     .each_evidence = read_each_evidence, .each_incident = read_each_incident,                      \
     .each_sample = read_each_sample, .each_monitor_input = read_each_monitor_input,                \
-    .identity = read_identity
+    .each_audit = read_each_audit, .identity = read_identity
 
 static const struct store_ops sqlite_ops = {
     .begin = objects_begin,
@@ -77,6 +77,7 @@ static const struct store_ops sqlite_ops = {
     .rollback = objects_rollback,
     .append_samples = samples_append,
     .append_monitor_input = samples_append_monitor_input,
+    .append_audit = samples_append_audit,
     .flush_samples = samples_flush,
     .set_retention = retention_set,
     .retain = retention_step,

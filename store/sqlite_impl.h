@@ -54,10 +54,11 @@ struct objects {
 /* Items of the sample writer's queue. */
 struct sample_item {
     uint64_t flush; /* not 0: a flush marker, no row */
-    enum row kind;  /* ROW_SAMPLE or ROW_MONITOR_INPUT */
+    enum row kind;  /* ROW_SAMPLE, ROW_MONITOR_INPUT or ROW_AUDIT */
     union {
         struct store_sample sample;
         struct store_monitor_input monitor_input;
+        struct store_audit audit;
     } row;
 };
 
@@ -146,6 +147,7 @@ MUST_CHECK bool samples_start(struct store_sqlite *sq, struct err *err);
 void samples_fini(struct store_sqlite *sq);
 bool samples_append(struct store *s, const struct store_sample *rows, size_t n);
 bool samples_append_monitor_input(struct store *s, const struct store_monitor_input *row);
+bool samples_append_audit(struct store *s, const struct store_audit *row);
 bool samples_flush(struct store *s, int64_t timeout_ms, struct err *err);
 
 /* retention.c */
@@ -154,6 +156,7 @@ bool retention_step(struct store *s, int64_t now_ms, bool *out_did, struct err *
 bool retention_samples(struct store_sqlite *sq, int64_t now_ms); /* true: there may be more */
 
 bool read_identity(struct store *s, struct store_identity *out_identity, struct err *err);
+bool read_each_audit(struct store *s, store_audit_fn *fn, void *ctx, struct err *err);
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err);
 bool read_each_unjudged(struct store *s, store_job_fn *fn, void *ctx, struct err *err);
 bool read_each_verdict(struct store *s, const char *job_uid, store_verdict_fn *fn, void *ctx,

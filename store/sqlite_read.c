@@ -109,6 +109,19 @@ READ(SAMPLE, sample)
 READ(MONITOR_INPUT, monitor_input)
 #undef READ
 
+bool read_each_audit(struct store *s, store_audit_fn *fn, void *ctx, struct err *err)
+{
+    char sql[ROWS_SQL_MAX];
+    rows_select_sql(ROW_AUDIT, NULL, "ORDER BY id", sql);
+    struct query query = {.kind = ROW_AUDIT,
+                          .sql = sql,
+                          .limit = -1,
+                          .visit = visit_audit,
+                          .ctx = ctx,
+                          .fn.audit = fn};
+    return run(s, &query, err);
+}
+
 bool read_each_job(struct store *s, bool unfinished, store_job_fn *fn, void *ctx, struct err *err)
 {
     char sql[ROWS_SQL_MAX];

@@ -211,6 +211,12 @@ bool samples_append_monitor_input(struct store *s, const struct store_monitor_in
     return append(store_sqlite_of(s), &item);
 }
 
+bool samples_append_audit(struct store *s, const struct store_audit *row)
+{
+    struct sample_item item = {.kind = ROW_AUDIT, .row.audit = *row};
+    return append(store_sqlite_of(s), &item);
+}
+
 /* The condition variable uses the clock of clock_system(). */
 static bool wait_flushed(struct samples *samples, uint64_t number, int64_t deadline_ms)
 {

@@ -63,6 +63,7 @@ typedef bool store_evidence_fn(void *ctx, const struct store_evidence *row);
 typedef bool store_incident_fn(void *ctx, const struct store_incident *row);
 typedef bool store_sample_fn(void *ctx, const struct store_sample *row);
 typedef bool store_monitor_input_fn(void *ctx, const struct store_monitor_input *row);
+typedef bool store_audit_fn(void *ctx, const struct store_audit *row);
 
 struct store;
 struct store_ops {
@@ -92,7 +93,8 @@ struct store_ops {
     /* Samples lane. Copies; false when the queue was full for some (they are counted). */
     bool (*append_samples)(struct store *s, const struct store_sample *rows, size_t n);
     bool (*append_monitor_input)(struct store *s,
-                                 const struct store_monitor_input *row); /* likewise */
+                                 const struct store_monitor_input *row);  /* likewise */
+    bool (*append_audit)(struct store *s, const struct store_audit *row); /* likewise */
     /* Waits until everything appended so far is on disk, at most timeout_ms. */
     bool (*flush_samples)(struct store *s, int64_t timeout_ms, struct err *err);
 
@@ -152,6 +154,7 @@ struct store_ops {
                         struct err *err);
     bool (*each_monitor_input)(struct store *s, const char *job_uid, store_monitor_input_fn *fn,
                                void *ctx, struct err *err);
+    bool (*each_audit)(struct store *s, store_audit_fn *fn, void *ctx, struct err *err);
 
     bool (*identity)(struct store *s, struct store_identity *out_identity, struct err *err);
     void (*stats)(struct store *s, struct store_stats *out_stats);

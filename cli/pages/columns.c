@@ -305,6 +305,13 @@ static const struct column incident_columns[] = {
     {"CLOSED", WIDE, false, "status.closedAt", NULL},
     {"BY", WIDE, false, "status.closedBy", NULL},
 };
+static const struct column token_columns[] = {
+    {"NAME", ALWAYS, false, "metadata.name", NULL},
+    {"ROLE", ALWAYS, false, "spec.role", NULL},
+    {"NAMESPACE", ALWAYS, false, "spec.namespace", NULL},
+    {"EXPIRES", ALWAYS, false, "spec.expires", NULL},
+    {"AGE", ALWAYS, false, NULL, fill_age},
+};
 static const struct column pod_columns[] = {
     {"NAME", ALWAYS, false, "metadata.name", NULL}, {"STATUS", ALWAYS, true, "status.phase", NULL},
     {"NODE", ALWAYS, false, "spec.nodeName", NULL}, {"AGE", ALWAYS, false, NULL, fill_age},
@@ -322,6 +329,7 @@ static const struct {
     [KIND_NAMESPACE] = {namespace_columns, COUNT(namespace_columns)},
     [KIND_DRAIN] = {drain_columns, COUNT(drain_columns)},
     [KIND_INCIDENT] = {incident_columns, COUNT(incident_columns)},
+    [KIND_TOKEN] = {token_columns, COUNT(token_columns)},
     [KIND_POD] = {pod_columns, COUNT(pod_columns)},
 };
 

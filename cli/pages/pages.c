@@ -335,6 +335,7 @@ void page_object(enum kind kind, struct json_object *object, const struct page_s
     case KIND_INCIDENT: add_facts(out, object, incident_facts, COUNT(incident_facts)); return;
     case KIND_QUOTA:
     case KIND_NAMESPACE:
+    case KIND_TOKEN:
     case KIND_POD:
     case KIND_COUNT: page_other(object, out); return;
     }

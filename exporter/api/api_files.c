@@ -28,8 +28,24 @@ static const char *type_of(const char *path)
     return "text/plain; charset=utf-8";
 }
 
-static void serve_from(const char *folder, const char *name, struct http_reply *out_reply)
+/* The file, with links to this appliance as people reach it. */
+static void add_file(const struct served_file *file, const char *external_url, struct buf *out)
 {
+    static const char link[] = "http://{{ or $labels.instance \"127.0.0.1:9178\" }}/";
+    const char *at = file->text, *end = at + file->bytes;
+    for (const char *found; external_url[0] != '\0' &&
+                            (found = memmem(at, (size_t)(end - at), link, strlen(link))) != NULL;
+         at = found + strlen(link)) {
+        buf_add_bytes(out, at, (size_t)(found - at));
+        buf_addf(out, "%s/", external_url);
+    }
+    buf_add_bytes(out, at, (size_t)(end - at));
+}
+
+static void serve_from(const struct api_call *call, const char *folder,
+                       struct http_reply *out_reply)
+{
+    const char *name = call->request->name;
     const struct served_file *file = served_file_find(folder, name);
     struct buf text;
     if (file == NULL) {
@@ -39,22 +55,22 @@ static void serve_from(const char *folder, const char *name, struct http_reply *
         return;
     }
     buf_init(&text, EXPORTER_PAGE_MAX);
-    buf_add_bytes(&text, file->text, file->bytes);
+    add_file(file, gate_config(call->x->gate)->external_url, &text);
     reply_buf(out_reply, 200, &text);
     out_reply->type = type_of(file->path);
 }
 
 void serve_runbook(const struct api_call *call, struct http_reply *out_reply)
 {
-    serve_from("docs/runbooks", call->request->name, out_reply);
+    serve_from(call, "docs/runbooks", out_reply);
 }
 
 void serve_alerts(const struct api_call *call, struct http_reply *out_reply)
 {
-    serve_from("alerts", call->request->name, out_reply);
+    serve_from(call, "alerts", out_reply);
 }
 
 void serve_dashboard(const struct api_call *call, struct http_reply *out_reply)
 {
-    serve_from("dashboards", call->request->name, out_reply);
+    serve_from(call, "dashboards", out_reply);
 }

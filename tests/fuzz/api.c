@@ -229,6 +229,10 @@ static struct api_world *world(void)
         return &w;
     clock_fake_init(&w.clock, 1700000000000);
     w.x.clock = &w.clock.clock;
+    struct access_config access;
+    access_config_default(&access);
+    access.n_listen = 0;
+    w.x.gate = gate_new(&access, NULL, clock_system(), &err);
     w.x.requests = (struct engine_requests){.ctx = &w,
                                             .create = create,
                                             .cancel = cancel,
@@ -240,7 +244,8 @@ static struct api_world *world(void)
     w.x.store = store_sqlite_open(NULL, &err);
     w.x.counters = metrics_counters_new(w.x.clock, true, &err);
     w.x.scrape = scrape_new(&err);
-    FUZZ_LAW(w.x.store != NULL && w.x.counters != NULL && w.x.scrape != NULL, "%s", err.text);
+    FUZZ_LAW(w.x.gate != NULL && w.x.store != NULL && w.x.counters != NULL && w.x.scrape != NULL,
+             "%s", err.text);
     TEXT_SET(w.x.version, "fuzz");
     (void)pthread_mutex_init(&w.x.lock, NULL);
     fill_store(w.x.store);

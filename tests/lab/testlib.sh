@@ -197,7 +197,7 @@ write_config() { # [MIGRATIONS_AT_ONCE]
     {
         sed '/^state:/,$d' "$LAB/ferry.yaml" | awk -v hosts=" ${LAB_HOSTS[*]} " \
             '/^  - name:/ {skip = !index(hosts, " " $3 " ")} !skip'
-        printf '%s\n' "state: $STATE" "listen: 127.0.0.1:$PORT" "socket: $SOCKET" 'log: {level: info, format: json}' \
+        printf '%s\n' "state: $STATE" "listen: [127.0.0.1:$PORT, \"https://127.0.0.1:0\"]" "socket: $SOCKET" 'log: {level: info, format: json}' \
             'migrations:' '  bandwidthPerMigration: 64Mi' \
             "  parallelMigrationsPerCluster: ${1:-20}" '  parallelOutboundMigrationsPerNode: 20' '  parallelInboundMigrationsPerNode: 20'
     } >"$TEST_DIR/ferry.yaml"

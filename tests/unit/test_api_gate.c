@@ -20,6 +20,7 @@
 #include "tests/unit/test_api_client.h"
 #include "tests/unit/test_api_world.h"
 
+#include "base/log.h"
 #include "tests/unit/access_place.h"
 
 /* ---- what is open ---- */
@@ -262,6 +263,67 @@ static void only_allowed_names_are_answered_and_421_says_them(void **state)
     }
 }
 
+static void links_of_alerts_are_the_external_ones(void **state)
+{
+    struct place *p = *state;
+    static const char *const urls[] = {"", "https://ferry.example.org/x"};
+    for (size_t i = 0; i < COUNT(urls); i++) {
+        struct access_config access = place_access(p);
+        TEXT_SET(access.external_url, urls[i]);
+        place_write_web(p, false);
+        place_open(p, &access);
+        struct answer a =
+            ask_fd(dial_socket(p->file[SOCK]), "GET", "/alerts/ferry.rules.yml", "", NULL);
+        assert_int_equal(a.status, 200);
+        assert_int_equal(strstr(a.body, "'https://ferry.example.org/x/runbooks/Ferry") != NULL,
+                         i == 1);
+        assert_int_equal(strstr(a.body, "$labels.instance \"127.0.0.1:9178\" }}/runbooks") != NULL,
+                         i == 0);
+        answer_fini(&a);
+        (void)place_close(state);
+    }
+}
+
+/* What stands before the last hop that is no proxy of ours, anybody may have written. */
+static void the_address_of_a_client_is_believed_from_trusted_proxies_only(void **state)
+{
+    struct place *p = *state;
+    static const struct {
+        const char *proxies, *headers, *address;
+    } rows[] = {
+        {"", "X-Forwarded-For: 192.0.2.7\r\n", "127.0.0.1"},
+        {"10.0.0.0/8", "X-Forwarded-For: 192.0.2.7\r\n", "127.0.0.1"},
+        {"127.0.0.0/8", "X-Forwarded-For: 198.51.100.1, 192.0.2.7\r\n", "192.0.2.7"},
+        {"127.0.0.0/8", "X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 192.0.2.7, 127.0.0.9\r\n",
+         "192.0.2.7"},
+        {"127.0.0.0/8", "X-Forwarded-For: 192.0.2.7, <script>\r\n", "127.0.0.1"},
+        {"::ffff:127.0.0.1", "X-Forwarded-For: 2001:db8::1\r\n", "2001:db8::1"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct access_config access = place_access(p);
+        FILE *log = tmpfile();
+        char line[1024] = "", want[80];
+        TEXT_SET(access.proxies[0], rows[i].proxies);
+        access.n_proxies = rows[i].proxies[0] != '\0';
+        place_write_web(p, false);
+        place_open(p, &access);
+        log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, fileno(log));
+        struct answer a =
+            ask_port(p->ports[PLAIN], "DELETE", VMIM_PATH "/x", rows[i].headers, NULL);
+        (void)place_close(state);
+        log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
+        assert_int_equal(a.status, 403);
+        answer_fini(&a);
+        rewind(log);
+        while (fgets(line, sizeof line, log) != NULL && strstr(line, "http_request") == NULL)
+            ;
+        (void)snprintf(want, sizeof want, "address=%s", rows[i].address);
+        if (strstr(line, want) == NULL)
+            fail_msg("%s behind %s: %s", rows[i].headers, rows[i].proxies, line);
+        (void)fclose(log);
+    }
+}
+
 TEST_FILE(test_api_gate)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +332,9 @@ TEST_FILE(test_api_gate)
         cmocka_unit_test_teardown(a_configuration_that_would_let_anybody_in_is_refused,
                                   place_close),
         cmocka_unit_test_teardown(a_client_certificate_is_verified, place_close),
+        cmocka_unit_test_teardown(links_of_alerts_are_the_external_ones, place_close),
+        cmocka_unit_test_teardown(the_address_of_a_client_is_believed_from_trusted_proxies_only,
+                                  place_close),
         cmocka_unit_test_teardown(wrong_passwords_do_not_keep_workers_busy, place_close),
         cmocka_unit_test_teardown(nothing_that_costs_or_changes_is_done_for_another_page,
                                   place_close),

@@ -11,9 +11,13 @@ static void each_kind_has_its_name_and_its_place(void **state)
         const char *name;
         bool spaced;
     } rows[] = {
-        {OBJECT_POLICY, "MigrationPolicy", false},      {OBJECT_QUOTA, "ResourceQuota", true},
-        {OBJECT_NAMESPACE, "Namespace", false},         {OBJECT_NODE, "Node", false},
-        {OBJECT_GUEST, "VirtualMachineInstance", true}, {OBJECT_DRAIN, "Drain", false},
+        {OBJECT_POLICY, "MigrationPolicy", false},
+        {OBJECT_QUOTA, "ResourceQuota", true},
+        {OBJECT_NAMESPACE, "Namespace", false},
+        {OBJECT_NODE, "Node", false},
+        {OBJECT_GUEST, "VirtualMachineInstance", true},
+        {OBJECT_DRAIN, "Drain", false},
+        {OBJECT_TOKEN, "Token", false},
     };
     assert_int_equal(COUNT(rows), OBJECT_COUNT);
     for (size_t i = 0; i < COUNT(rows); i++) {

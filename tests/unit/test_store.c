@@ -127,6 +127,7 @@ static void put_any(struct store *s, enum row kind, const union any_row *row)
     case ROW_MONITOR_INPUT:
         assert_true(s->ops->append_monitor_input(s, &row->monitor_input));
         break;
+    case ROW_AUDIT: assert_true(s->ops->append_audit(s, &row->audit)); break;
     case ROW_COUNT: break;
     }
 }
@@ -154,6 +155,7 @@ static bool compare_any(struct store *s, enum row kind, struct comparison *c, st
     case ROW_INCIDENT: return s->ops->each_incident(s, false, compare_incident, c, err);
     case ROW_EVENT: return s->ops->each_event(s, "job-1", 10, compare_event, c, err);
     case ROW_OBJECT: return s->ops->each_object(s, compare_object, c, err);
+    case ROW_AUDIT: return s->ops->each_audit(s, compare_audit, c, err);
     case ROW_COUNT: break;
     }
     return false;

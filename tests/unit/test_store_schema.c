@@ -213,6 +213,7 @@ static void every_question_of_a_job_has_an_index(void **state)
         const char *where = kind == ROW_JOB        ? "outcome = ''"
                             : kind == ROW_OBJECT   ? "removed = 0"
                             : kind == ROW_INCIDENT ? "closed_ms = 0"
+                            : kind == ROW_AUDIT    ? "id > 0"
                             : kind == ROW_EVENT    ? "uid = ?1"
                                                    : "job_uid = ?1";
         (void)snprintf(tail, sizeof tail, "WHERE %s ORDER BY %s", where, type->order);
