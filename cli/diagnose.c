@@ -171,6 +171,11 @@ static void check_tls(const struct diagnosis *p, struct check *check)
     char host[HV_TEXT_MAX];
     bool tls, system;
     diagnose_uri(p->host->uri, host, &tls, &system);
+    if (!p->reached) {
+        set_check(check, RESULT_NOTE, "not checked: the host is unreachable; %s",
+                  port[p->tls_port]);
+        return;
+    }
     set_check(check, tls ? RESULT_OK : RESULT_NOTE, "%s; %s",
               tls               ? "Ferry's connection is TLS"
               : host[0] != '\0' ? "Ferry's connection is not TLS"
@@ -300,6 +305,7 @@ void diagnose_pair(const struct diagnosis *from, const struct diagnosis *to, int
                   version_text(from->facts.hypervisor_version).text,
                   version_text(to->facts.hypervisor_version).text);
     else
-        set_check(out_check, RESULT_OK, "CPU %s",
-                  cpu == CPU_IDENTICAL ? "identical" : "has more features");
+        set_check(out_check, RESULT_OK, "CPU %s; not checked: whether %s reaches %s",
+                  cpu == CPU_IDENTICAL ? "identical" : "has more features", from->host->name,
+                  to->host->peer_uri[0] != '\0' ? to->host->peer_uri : to->host->uri);
 }

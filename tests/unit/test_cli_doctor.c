@@ -265,6 +265,18 @@ static void a_helper_is_missing_checked_or_failed(void **state)
     assert_string_equal(checks[CHECK_HELPER].text, "wrong secret");
 }
 
+static void tls_of_a_host_that_is_down_is_not_ok(void **state)
+{
+    (void)state;
+    static const struct hv_host host = {.name = "h1", .uri = "qemu+tls://h1/system"};
+    struct diagnosis down = {.host = &host, .tls_port = PORT_SILENT};
+    struct check checks[CHECK_COUNT];
+    (void)err_set(&down.err, ERR_UNREACHABLE, "no answer");
+    diagnose_host(&down, 1, 0, checks);
+    assert_int_equal(checks[CHECK_TLS].result, RESULT_NOTE);
+    assert_non_null(strstr(checks[CHECK_TLS].text, "not checked"));
+}
+
 TEST_FILE(test_cli_doctor)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +290,7 @@ TEST_FILE(test_cli_doctor)
         cmocka_unit_test(versions_that_cannot_migrate_fail_and_newer_ones_are_noted),
         cmocka_unit_test(silent_ports_are_checked_in_parallel),
         cmocka_unit_test(a_helper_is_missing_checked_or_failed),
+        cmocka_unit_test(tls_of_a_host_that_is_down_is_not_ok),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
