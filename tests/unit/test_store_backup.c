@@ -209,6 +209,30 @@ static void what_a_lost_store_left_behind_stops_a_restore(void **state)
     }
 }
 
+/* What a killed `ferry restore` left is its own. */
+static void a_restore_that_was_killed_is_begun_anew(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct backup_report report;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX], name[TEST_PATH_MAX + 32];
+    must_open(f);
+    commit_job(f->store, "a", 1);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    in(f, "other", dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    (void)snprintf(name, sizeof name, "%s/restore.new", dir);
+    assert_int_equal(mkdir(name, 0700), 0);
+    (void)snprintf(name, sizeof name, "%s/restore.new/ferry.db", dir);
+    FILE *out = fopen(name, "w");
+    assert_non_null(out);
+    assert_int_equal(fclose(out), 0);
+    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    assert_int_equal(report.migrations, 1);
+    remove_tree(dir);
+}
+
 /* Every byte of header and databases that is flipped is noticed, every missing one too. */
 static void damage_is_refused_and_leaves_no_directory(void **state)
 {
@@ -262,6 +286,8 @@ TEST_FILE(test_store_backup)
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(what_a_lost_store_left_behind_stops_a_restore,
                                         fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_restore_that_was_killed_is_begun_anew, fixture_setup,
+                                        fixture_teardown),
         cmocka_unit_test_setup_teardown(a_store_is_never_overwritten, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(damage_is_refused_and_leaves_no_directory, fixture_setup,

@@ -49,6 +49,9 @@ static void somebody_is_paged_after_a_minute_and_only_once(void **state)
     shows(w, &CORE_RUNS);
     core_advance(w, 15000);
     assert_false(is_open(w, INCIDENT_STRANDED));
+    shows(w, &CORE_PC_BROKEN_SOURCE); /* another time, and another minute */
+    core_advance(w, 40000);
+    assert_false(is_open(w, INCIDENT_STRANDED));
     core_free(w);
 }
 
