@@ -36,10 +36,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 /* The state directory: --state, or as the configuration file says. */
 static bool find_state(const struct options *o, char *out_dir, size_t bytes, struct err *err)
 {
-    if (o->state != NULL) {
-        (void)text_copy(out_dir, bytes, o->state);
-        return true;
-    }
+    if (o->state != NULL)
+        return text_copy(out_dir, bytes, o->state) ||
+               err_set(err, ERR_INVALID, "%.200s...: the path is too long", o->state);
     OWNED(config) config = config_read(o->config, err);
     if (config == NULL)
         return false;

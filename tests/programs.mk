@@ -15,11 +15,11 @@ TESTS_collector := collector* qemu_log recorder
 TESTS_model := job_fields labels ledger migratable migration_config host_requirements object_kind paths persist phase \
 	policy publish* pending_change settings
 TESTS_control := admission backoff configure control objects orphans effects limits marks pending prepare* queue_order quota \
-	reconcile transitions wakes
+	reconcile stranded transitions wakes
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
 TESTS_drain := drain* evacuation eviction
-TESTS_data := carry dispatch flags orders outcome ownership restart userpause volumes
+TESTS_data := carry dispatch flags gone orders outcome ownership restart userpause volumes
 TESTS_monitor := eta forecast remedy* monitor*
 TESTS_recovery := recovery*
 TESTS_analyzer := cause incident judge misleading postmortem read read_* recorded ruleset verdict_*

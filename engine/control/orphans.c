@@ -283,12 +283,27 @@ static bool check_orphan(struct fleet *f, const struct resolve_request *request,
                guest->name);
 }
 
+/* Names of another appliance may be unknown here; known ones must be those of the request: in the
+ * wrong roles, or with a node that has no part of the guest, every conclusion would be wrong. */
+static bool check_direction(struct fleet *f, const struct resolve_request *request,
+                            const struct hv_mark *mark, struct err *err)
+{
+    bool known = fleet_node(f, mark->source) != NULL && fleet_node(f, mark->target) != NULL;
+    bool same =
+        strcmp(mark->source, request->source) == 0 && strcmp(mark->target, request->target) == 0;
+    return !known || same ||
+           err_set(err, ERR_UNPROCESSABLE,
+                   "the guest's mark says that it migrates from %s to %s, not from %s to %s",
+                   mark->source, mark->target, request->source, request->target);
+}
+
 bool orphans_adopt(struct fleet *f, const struct resolve_request *request, struct moment now,
                    struct effects *fx, struct job **out_job, struct err *err)
 {
     const struct guest *guest = NULL;
     const struct hv_mark *mark = NULL;
-    if (!check_nodes(f, request, err) || !check_orphan(f, request, &guest, &mark, err))
+    if (!check_nodes(f, request, err) || !check_orphan(f, request, &guest, &mark, err) ||
+        !check_direction(f, request, mark, err))
         return false;
     struct job *job = job_new(err);
     if (job == NULL)

@@ -28,6 +28,8 @@ struct scan {
     struct stat home; /* our network namespace */
     char *line;       /* PROCESS_LINE_MAX */
     struct process_sockets *out;
+    bool (*take)(struct scan *scan, uint64_t inode, struct err *err); /* one socket of a process */
+    size_t files_max; /* of one process; 0: as many as fit the time */
 };
 
 static bool check_time(const struct scan *scan, struct err *err)
@@ -94,29 +96,57 @@ static bool take_inode(const char *link, uint64_t *out_inode)
     return sscanf(link, "socket:[%" SCNu64 "%c", out_inode, &end) == 2 && end == ']';
 }
 
-static bool read_files(const struct scan *scan, DIR *files, struct err *err)
+static bool read_links(struct scan *scan, DIR *files, struct err *err)
 {
     const struct dirent *file;
-    size_t seen = 0;
-    while ((file = readdir(files)) != NULL) {
+    for (size_t seen = 1; (file = readdir(files)) != NULL; seen++) {
         char link[64];
         uint64_t inode;
-        if (++seen > PROCESS_FILES_MAX)
-            return err_set(err, ERR_LIMIT, "the guest's process has more than %d files open",
-                           PROCESS_FILES_MAX);
+        if (scan->files_max > 0 && seen > scan->files_max)
+            return err_set(err, ERR_LIMIT, "the guest's process has more than %zu files open",
+                           scan->files_max);
         if (seen % 1024 == 0 && !check_time(scan, err))
             return false;
         ssize_t n = readlinkat(dirfd(files), file->d_name, link, sizeof link - 1);
         if (n < 0)
             continue; /* "." and "..", or closed meanwhile */
         link[n] = '\0';
-        if (!take_inode(link, &inode))
-            continue;
-        if (scan->out->n == PROCESS_SOCKETS_MAX)
-            return err_set(err, ERR_LIMIT, "the guest's process has more than %d sockets",
-                           PROCESS_SOCKETS_MAX);
-        scan->out->inodes[scan->out->n++] = inode;
+        if (take_inode(link, &inode) && !scan->take(scan, inode, err))
+            return false;
     }
+    return true;
+}
+
+/* Gives every socket of the process that `dir` is to scan->take. Through the directory, not through
+ * the number: that may be another process by now. */
+static bool read_sockets(struct scan *scan, int dir, bool *out_ended, struct err *err)
+{
+    int fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = fd >= 0 ? fdopendir(fd) : NULL;
+    if (files == NULL) {
+        int why = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        *out_ended = why == ENOENT || why == ESRCH;
+        return *out_ended ||
+               err_set(err, ERR_FORBIDDEN,
+                       "cannot see the sockets of a process: %s; hostd needs root, or "
+                       "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                       strerror(why));
+    }
+    bool done = read_links(scan, files, err);
+    (void)closedir(files);
+    return done;
+}
+
+/* --- the sockets of one guest --- */
+
+static bool keep_inode(struct scan *scan, uint64_t inode, struct err *err)
+{
+    if (scan->out->n == PROCESS_SOCKETS_MAX)
+        return err_set(err, ERR_LIMIT, "the guest's process has more than %d sockets",
+                       PROCESS_SOCKETS_MAX);
+    scan->out->inodes[scan->out->n++] = inode;
     return true;
 }
 
@@ -177,26 +207,15 @@ static bool inspect(struct scan *scan, int dir, struct err *err)
         return false;
     if (!is_ours)
         return true;
-    /* Through the directory, not through the number: that may be another process by now. */
-    int fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *files = fd >= 0 ? fdopendir(fd) : NULL;
-    if (files == NULL) {
-        int why = errno;
-        if (fd >= 0)
-            (void)close(fd);
-        if (why == ENOENT || why == ESRCH)
-            return true;
-        return err_set(err, ERR_FORBIDDEN,
-                       "cannot see the sockets of the guest's process: %s; hostd needs root, or "
-                       "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
-                       strerror(why));
-    }
+    bool ended = false;
+    if (!read_sockets(scan, dir, &ended, err))
+        return false;
+    if (ended)
+        return true;
     scan->out->processes++;
     scan->out->incoming = scan->out->incoming || incoming;
     scan->out->sends_on_closed = scan->out->sends_on_closed || sends_on_closed(dir);
-    bool done = read_files(scan, files, err);
-    (void)closedir(files);
-    return done;
+    return true;
 }
 
 static bool visit_all(struct scan *scan, DIR *proc,
@@ -238,7 +257,9 @@ bool process_sockets_of(const struct process_search *search, const char *uuid, i
                         .identity = &search->identity,
                         .until_ms = until_ms,
                         .line = line,
-                        .out = out_sockets};
+                        .out = out_sockets,
+                        .take = keep_inode,
+                        .files_max = PROCESS_FILES_MAX};
     out_sockets->processes = 0;
     out_sockets->incoming = out_sockets->sends_on_closed = false;
     out_sockets->n = 0;
@@ -262,40 +283,24 @@ bool process_has_socket(const struct process_sockets *sockets, uint64_t inode)
 
 /* --- holders --- */
 
+static bool note_holder(struct scan *scan, uint64_t inode, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < scan->n_wanted; i++)
+        scan->wanted[i].held = scan->wanted[i].held || scan->wanted[i].inode == inode;
+    return true;
+}
+
 static bool mark_held(struct scan *scan, int dir, struct err *err)
 {
-    int fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *files = fd >= 0 ? fdopendir(fd) : NULL;
-    if (files == NULL) {
-        int why = errno;
-        if (fd >= 0)
-            (void)close(fd);
-        return why == ENOENT || why == ESRCH
-                   ? true
-                   : err_set(err, ERR_FORBIDDEN, "cannot see the files of a process: %s",
-                             strerror(why));
-    }
-    const struct dirent *file;
-    bool in_time = true;
-    for (size_t seen = 1; in_time && (file = readdir(files)) != NULL; seen++) {
-        char link[64];
-        uint64_t inode;
-        ssize_t n = readlinkat(dirfd(files), file->d_name, link, sizeof link - 1);
-        in_time = seen % 1024 != 0 || check_time(scan, err);
-        if (n < 0)
-            continue;
-        link[n] = '\0';
-        for (size_t i = 0; take_inode(link, &inode) && i < scan->n_wanted; i++)
-            scan->wanted[i].held = scan->wanted[i].held || scan->wanted[i].inode == inode;
-    }
-    (void)closedir(files);
-    return in_time;
+    bool ended = false;
+    return read_sockets(scan, dir, &ended, err);
 }
 
 bool process_find_holders(const char *proc, struct process_inode *inodes, size_t n,
                           int64_t until_ms, struct err *err)
 {
-    struct scan scan = {.wanted = inodes, .n_wanted = n, .until_ms = until_ms};
+    struct scan scan = {.wanted = inodes, .n_wanted = n, .until_ms = until_ms, .take = note_holder};
     DIR *dir = opendir(proc);
     if (dir == NULL)
         return err_set(err, ERR_IO, "%s: %s", proc, strerror(errno));

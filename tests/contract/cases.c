@@ -571,6 +571,8 @@ const struct contract_case contract_cases[] = {
     {"snapshots are counted and prevent a migration",
      contract_snapshots_are_told_and_stop_a_migration},
     {"a missing location is reported", contract_a_place_that_is_not_there_is_told},
+    {"a disk is found, with its size, only on the host that has it",
+     contract_a_disk_is_found_only_where_it_is},
     {"a disk it does not have is refused", contract_a_disk_it_does_not_have_is_refused},
     {"a paused post-copy is resumed", contract_a_paused_post_copy_is_taken_up},
     {"a broken post-copy is resumed", contract_a_broken_post_copy_is_taken_up},

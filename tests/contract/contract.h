@@ -12,7 +12,7 @@
 
 #include "hypervisor/hv.h"
 
-enum { CONTRACT_SLOW_MIBS = 8, CONTRACT_PATIENCE_MS = 90000 };
+enum { CONTRACT_SLOW_MIBS = 8, CONTRACT_PATIENCE_MS = 90000, CONTRACT_VOLUME_BYTES = 3 << 20 };
 
 /* Everything that was told and answered; safe to fill from any thread. */
 struct contract_seen;
@@ -31,6 +31,8 @@ struct contract_world {
                                      name; empty: none */
     char persistent[HV_UUID_MAX]; /* defined and started on the first host, label app=contract,
                                      evictionStrategy LiveMigrate; empty: none */
+    char volume[HV_TEXT_MAX]; /* a file of CONTRACT_VOLUME_BYTES on the second host, which the first
+                                 does not have; empty: none */
     /* Changes its metadata, in a way that leaves label and strategy; NULL: cannot. */
     bool (*edit)(void *ctx, const char *host, const char *guest);
     /* Has its host keep a snapshot of it, or none; NULL: cannot. */
@@ -102,6 +104,7 @@ bool contract_an_edited_guest_is_told(struct contract_world *w);
 bool contract_snapshots_are_told_and_stop_a_migration(struct contract_world *w);
 bool contract_a_guest_can_be_asked_to_go(struct contract_world *w);
 bool contract_a_place_that_is_not_there_is_told(struct contract_world *w);
+bool contract_a_disk_is_found_only_where_it_is(struct contract_world *w);
 bool contract_a_disk_it_does_not_have_is_refused(struct contract_world *w);
 
 /* --- cases of rescue.c --- */

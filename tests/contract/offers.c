@@ -322,6 +322,29 @@ bool contract_a_place_that_is_not_there_is_told(struct contract_world *w)
     return true;
 }
 
+/* What a target is asked before a guest's disk is opened there under its name. */
+bool contract_a_disk_is_found_only_where_it_is(struct contract_world *w)
+{
+    if (w->volume[0] == '\0')
+        return true;
+    struct hv_request ask = {.call = HV_CALL_VOLUME_INFO};
+    TEXT_SET(ask.with.location.name, w->volume);
+    for (size_t i = 0; i < COUNT(w->hosts); i++) {
+        const struct hv_reply *reply = ask_about(w, ask, w->hosts[i], "");
+        if (!expect(w, reply, ERR_NONE, 0))
+            return false;
+        const struct hv_volume_info *at = &reply->with.volume;
+        bool has_it = i == 1;
+        if (!contract_check(w, at->known, "%s: %s is not known", w->hosts[i], w->volume) ||
+            !contract_check(w, at->exists == has_it, "%s: %s is %sthere", w->hosts[i], w->volume,
+                            at->exists ? "" : "not ") ||
+            !contract_check(w, !has_it || at->capacity == CONTRACT_VOLUME_BYTES,
+                            "%s has %llu bytes", w->volume, (unsigned long long)at->capacity))
+            return false;
+    }
+    return true;
+}
+
 bool contract_a_disk_it_does_not_have_is_refused(struct contract_world *w)
 {
     enum { INVALID_ARGUMENT = 8 };

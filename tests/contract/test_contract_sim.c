@@ -88,6 +88,8 @@ static void fill(struct sim *sim, struct contract_world *w)
     struct sim_guest persistent = a_persistent_guest();
     assert_true(sim_add_guest(sim, "h1", &persistent, &err));
     TEXT_SET(w->persistent, persistent.uuid);
+    TEXT_SET(w->volume, "/srv/ferry/contract.img");
+    assert_true(sim_set_volume(sim, "h2", w->volume, CONTRACT_VOLUME_BYTES, &err));
     w->edit = edit;
     w->snapshot = snapshot;
     w->break_stream = break_stream;

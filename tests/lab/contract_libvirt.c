@@ -112,6 +112,8 @@ static bool take(struct options *options, struct contract_world *w, const char *
         TEXT_SET(w->twin, value);
     else if (strcmp(name, "--persistent") == 0)
         TEXT_SET(w->persistent, value);
+    else if (strcmp(name, "--volume") == 0)
+        TEXT_SET(w->volume, value);
     else if (strcmp(name, "--edit") == 0)
         options->edit = value;
     else if (strcmp(name, "--break") == 0)
@@ -160,10 +162,11 @@ int main(int argc, char **argv)
     struct options options = {0};
     struct contract_world w = {.wait = sleep_until};
     if (!parse(argc, argv, &options, &w)) {
-        (void)fprintf(stderr,
-                      "usage: contract_libvirt --host NAME=URI[,PEER[,ADDRESS]] --host ..."
-                      " [--dead-host NAME=URI] --guest UUID [--twin UUID] [--persistent UUID]"
-                      " [--edit PROGRAM] [--break PROGRAM] [--case TEXT] [--list]\n");
+        (void)fprintf(
+            stderr,
+            "usage: contract_libvirt --host NAME=URI[,PEER[,ADDRESS]] --host ..."
+            " [--dead-host NAME=URI] --guest UUID [--twin UUID] [--persistent UUID] [--volume PATH]"
+            " [--edit PROGRAM] [--break PROGRAM] [--case TEXT] [--list]\n");
         return 2;
     }
     w.ctx = &options;

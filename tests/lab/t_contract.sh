@@ -28,11 +28,16 @@ exec "$LAB_SCRIPTS/fault" --name "$LAB_NAME" break-stream "\$1"
 BREAK
 chmod +x "$LAB/edit" "$LAB/break"
 
+# A disk that only h2 has: each host has its own images.
+image=/var/lib/libvirt/images/contract/disk.img
+for host in h1 h2; do host_run $host mkdir -p "${image%/*}" && UNDO+=("host_run $host rm -rf ${image%/*}"); done
+host_run h2 truncate -s 3M "$image"
+
 "$suite" --host "h1=$(host_uri h1),qemu+tcp://h1/system,$LAB_NET.1" \
     --host "h2=$(host_uri h2),qemu+tcp://h2/system,$LAB_NET.2" \
     --dead-host dead=qemu+tcp://127.0.0.1:1/system \
     --guest "$(host_virsh h1 domuuid g-contract)" --twin "$(host_virsh h1 domuuid g-twin)" \
-    --persistent "$(host_virsh h1 domuuid g-keeper)" --edit "$LAB/edit" --break "$LAB/break" >&2
+    --persistent "$(host_virsh h1 domuuid g-keeper)" --volume "$image" --edit "$LAB/edit" --break "$LAB/break" >&2
 
 POSTCOPY=1
 if runs_here h1 g-contract; then where=h1; else where=h2; fi

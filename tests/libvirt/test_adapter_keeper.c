@@ -153,7 +153,7 @@ static void a_host_is_tried_again_at_growing_intervals(void **state)
 }
 
 /* Whoever reaches the host first spares the other its pause. */
-static void keeper_and_lanes_tell_each_other(void **state)
+static void a_host_that_one_connection_reached_is_tried_at_once_by_the_others(void **state)
 {
     struct world *world = *state;
     fake_fail("virConnectOpenReadOnly", 0, VIR_ERR_SYSTEM_ERROR, "refused");
@@ -364,7 +364,7 @@ TEST_FILE(test_adapter_keeper)
         TEST(a_connection_that_dies_silently_is_noticed),
         TEST(a_host_without_lifecycle_events_is_not_connected),
         TEST(a_host_is_tried_again_at_growing_intervals),
-        TEST(keeper_and_lanes_tell_each_other),
+        TEST(a_host_that_one_connection_reached_is_tried_at_once_by_the_others),
         TEST(an_opening_that_hangs_is_left_behind_after_ten_seconds),
         TEST(the_sockets_of_a_hanging_opening_get_keepalive),
         TEST(hanging_openings_are_tried_at_doubling_intervals),

@@ -394,6 +394,8 @@ static void only_an_orphan_between_two_known_nodes_is_adopted(void **state)
     assert_false(adopt(w, "h1", "h1"));
     assert_false(adopt(w, "h1", "h9"));
     assert_int_equal(w->err.code, ERR_UNPROCESSABLE);
+    assert_false(adopt(w, "h2", "h1")); /* the other way round */
+    assert_non_null(strstr(w->err.text, "from h1 to h2, not from h2 to h1"));
     assert_true(adopt(w, "h1", "h2"));
     assert_false(adopt(w, "h1", "h2")); /* it has a job now */
     core_free(w);

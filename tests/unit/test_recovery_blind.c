@@ -110,6 +110,49 @@ static void a_post_copy_taken_over_and_never_measured_is_paged(void **state)
     core_free(w);
 }
 
+static bool answers(struct job *job, uint64_t id, enum hv_migration_status status, uint64_t bytes,
+                    struct moment now)
+{
+    const struct err none = {0};
+    return stream_answered(job, id, &(struct hv_migration){status, bytes}, &none, now);
+}
+
+/* What was true half a minute ago ends no stream. */
+static void only_the_answer_that_was_asked_for_and_is_fresh_counts(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    struct job *job = core_job(w);
+    struct moment now = w->now;
+    job->stream.query = (struct job_stream_query){.id = 7, .asked_ms = now.mono_ms};
+    assert_false(answers(job, 8, HV_MIGRATION_POSTCOPY_PAUSED, 100, now));
+    assert_int_equal(stream_state(job, now), HV_STREAM_UNKNOWN);
+    assert_true(answers(job, 7, HV_MIGRATION_POSTCOPY_PAUSED, 100, now));
+    assert_int_equal(stream_state(job, now), HV_STREAM_BROKEN);
+    now.mono_ms += STREAM_FRESH_MS + 1;
+    assert_int_equal(stream_state(job, now), HV_STREAM_UNKNOWN);
+    core_free(w);
+}
+
+/* QEMU keeps the number of bytes of a stream that ended: the next one has not stood still since. */
+static void the_quiet_of_an_ended_stream_is_not_the_next_one_s(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    struct job *job = core_job(w);
+    struct moment now = w->now;
+    static const enum hv_migration_status rows[] = {
+        HV_MIGRATION_POSTCOPY_ACTIVE, HV_MIGRATION_POSTCOPY_PAUSED, HV_MIGRATION_POSTCOPY_ACTIVE};
+    stream_begin(job, now);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        now.mono_ms += 60000;
+        job->stream.query.id = i + 1;
+        assert_true(answers(job, i + 1, rows[i], 100, now));
+    }
+    assert_int_equal(stream_quiet_ms(job), 0);
+    core_free(w);
+}
+
 TEST_FILE(test_recovery_blind)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +161,8 @@ TEST_FILE(test_recovery_blind)
         cmocka_unit_test(without_statistics_qemu_s_own_bytes_count),
         cmocka_unit_test(a_stream_that_qemu_calls_broken_is_resumed_at_once),
         cmocka_unit_test(a_post_copy_taken_over_and_never_measured_is_paged),
+        cmocka_unit_test(only_the_answer_that_was_asked_for_and_is_fresh_counts),
+        cmocka_unit_test(the_quiet_of_an_ended_stream_is_not_the_next_one_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

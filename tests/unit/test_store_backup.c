@@ -3,6 +3,8 @@
 #include "tests/unit/test_store_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "store/backup.h"
 #include "store/sqlite_impl.h"
@@ -180,6 +182,57 @@ static void a_store_is_never_overwritten(void **state)
     assert_int_equal(jobs_in(f->store), 1);
 }
 
+/* A journal that an old database left would be played into the restored one. */
+static void what_a_lost_store_left_behind_stops_a_restore(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const left[] = {"ferry.db-wal", "samples.db-wal", "samples.db"};
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX], name[TEST_PATH_MAX + 32];
+    must_open(f);
+    commit_job(f->store, "a", 1);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    for (size_t i = 0; i < COUNT(left); i++) {
+        struct err err = {0};
+        struct backup_report report;
+        in(f, "other", dir);
+        assert_int_equal(mkdir(dir, 0700), 0);
+        (void)snprintf(name, sizeof name, "%s/%s", dir, left[i]);
+        FILE *out = fopen(name, "w");
+        assert_non_null(out);
+        assert_int_equal(fclose(out), 0);
+        assert_false(backup_restore(file, dir, WALL_MS, &report, &err));
+        assert_int_equal(err.code, ERR_EXISTS);
+        assert_int_equal(unlink(name), 0);
+        assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+        remove_tree(dir);
+    }
+}
+
+/* What a killed `ferry restore` left is its own. */
+static void a_restore_that_was_killed_is_begun_anew(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct backup_report report;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX], name[TEST_PATH_MAX + 32];
+    must_open(f);
+    commit_job(f->store, "a", 1);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    in(f, "other", dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    (void)snprintf(name, sizeof name, "%s/restore.new", dir);
+    assert_int_equal(mkdir(name, 0700), 0);
+    (void)snprintf(name, sizeof name, "%s/restore.new/ferry.db", dir);
+    FILE *out = fopen(name, "w");
+    assert_non_null(out);
+    assert_int_equal(fclose(out), 0);
+    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    assert_int_equal(report.migrations, 1);
+    remove_tree(dir);
+}
+
 /* Every byte of header and databases that is flipped is noticed, every missing one too. */
 static void damage_is_refused_and_leaves_no_directory(void **state)
 {
@@ -230,6 +283,10 @@ TEST_FILE(test_store_backup)
         cmocka_unit_test_setup_teardown(a_drain_that_was_under_way_is_cancelled, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(a_stopped_store_is_backed_up_too, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(what_a_lost_store_left_behind_stops_a_restore,
+                                        fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_restore_that_was_killed_is_begun_anew, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(a_store_is_never_overwritten, fixture_setup,
                                         fixture_teardown),

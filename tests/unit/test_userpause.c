@@ -124,6 +124,17 @@ static struct core_world *paused_by_ferry(enum err_code answer)
     return w;
 }
 
+/* The source is paused then in any case, and the target must not be. */
+static void in_post_copy_a_pause_of_the_source_is_not_the_user_s(void **state)
+{
+    (void)state;
+    struct core_world *w = core_in_postcopy();
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_PAUSED);
+    core_advance(w, 5000);
+    assert_false(core_job(w)->userpause.requested);
+    core_free(w);
+}
+
 static void ferrys_own_pause_is_not_the_users(void **state)
 {
     (void)state;
@@ -483,6 +494,7 @@ TEST_FILE(test_userpause)
         cmocka_unit_test(it_is_paused_on_the_target_at_once),
         cmocka_unit_test(a_long_switch_over_after_the_last_sample_is_no_users_pause),
         cmocka_unit_test(a_user_who_lets_it_run_again_finds_it_running),
+        cmocka_unit_test(in_post_copy_a_pause_of_the_source_is_not_the_user_s),
         cmocka_unit_test(ferrys_own_pause_is_not_the_users),
         cmocka_unit_test(what_ferry_paused_runs_again_when_it_fails),
         cmocka_unit_test(a_user_s_pause_survives_a_failed_or_aborted_migration),

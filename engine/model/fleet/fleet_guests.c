@@ -115,7 +115,12 @@ static void note_stranded(struct fleet *f, struct guest *guest)
 {
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         guest->has_run = guest->has_run || claim(domain) >= 4;
-    bool is_news = guest_is_stranded(guest) != guest->stranded.reported;
+    bool is_stranded = guest_is_stranded(guest), is_news = is_stranded != guest->stranded.reported;
+    if (!is_stranded && !guest->stranded.reported) { /* the next time is another one */
+        heap_remove(&guest->stranded.timer);
+        guest->stranded.since_ms = 0;
+        guest->stranded.asked = 0;
+    }
     if (is_news && guest->stranded.timer.in == NULL)
         heap_put(&f->stranded, &guest->stranded.timer, 0, (int64_t)fleet_touch(f), guest);
 }
