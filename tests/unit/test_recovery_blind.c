@@ -134,7 +134,7 @@ static void only_the_answer_that_was_asked_for_and_is_fresh_counts(void **state)
     core_free(w);
 }
 
-/* QEMU keeps the number of bytes of a stream that ended: the next one has not stood still since. */
+/* QEMU keeps the number of bytes of a stream that ended: the next one has not stalled since. */
 static void the_quiet_of_an_ended_stream_is_not_the_next_one_s(void **state)
 {
     (void)state;
