@@ -11,13 +11,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "appliance/analyzer.h"
 #include "appliance/config.h"
 #include "appliance/descriptors.h"
 #include "appliance/notify.h"
+#include "appliance/options.h"
 #include "appliance/reload.h"
 #include "appliance/self.h"
 #include "appliance/simulate.h"
@@ -313,54 +313,6 @@ static void stop(struct appliance *a)
     }
 }
 
-static bool access_is_writable(const char *dir)
-{
-    return access(dir, W_OK | X_OK) == 0;
-}
-
-/* A user's own appliance has its socket where the user may write. */
-static void settle_socket(struct access_config *access)
-{
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    if (!access->socket_is_default)
-        return;
-    if (geteuid() == 0)
-        (void)mkdir("/run/ferry", 0755);
-    if (access_is_writable("/run/ferry"))
-        return;
-    access->socket[0] = '\0';
-    if (runtime != NULL && access_is_writable(runtime))
-        (void)snprintf(access->socket, sizeof access->socket, "%.80s/ferry.sock", runtime);
-}
-
-/* The command line before the file. */
-static bool override_access(struct config *config, const struct appliance_options *options,
-                            struct err *err)
-{
-    struct access_config *access = &config->access;
-    for (size_t i = 0; i < ACCESS_LISTEN_MAX && options->listen[i] != NULL; i++) {
-        if (!text_copy(access->listen[i], sizeof access->listen[i], options->listen[i]))
-            return err_set(err, ERR_INVALID, "--listen is too long");
-        access->n_listen = i + 1;
-    }
-    if (options->simulate != NULL && options->state == NULL && !options->config_given &&
-        options->listen[0] == NULL)
-        access->n_listen = 1; /* https needs a directory for its certificate */
-    if (options->socket != NULL) {
-        bool is_none = text_equal(options->socket, "none");
-        access->socket_is_default = false;
-        if (!text_copy(access->socket, sizeof access->socket, is_none ? "" : options->socket))
-            return err_set(err, ERR_INVALID, "--socket is too long");
-    }
-    if (options->web_file != NULL &&
-        !text_copy(access->web_file, sizeof access->web_file, options->web_file))
-        return err_set(err, ERR_INVALID, "--web.config.file is too long");
-    settle_socket(access);
-    return true;
-}
-
-static struct config *settle_config(const struct appliance_options *options, struct err *err);
-
 static void take_config(struct appliance *a, struct reload_result *result)
 {
     const struct reload_parts parts = {.config = a->config,
@@ -374,7 +326,7 @@ static void take_config(struct appliance *a, struct reload_result *result)
         (void)err_set(&result->err, ERR_REFUSED, "a simulation reads its files only at start");
         return;
     }
-    OWNED(config) next = settle_config(a->options, &result->err);
+    OWNED(config) next = options_config(a->options, &result->err);
     if (next == NULL || !descriptors_check(descriptors_needed(next, next->n_hosts), &result->err))
         return;
     reload_run(&parts, next, result);
@@ -472,22 +424,6 @@ static void run_until_signal(struct appliance *a, const sigset_t *signals)
 
 /* --- lifecycle --- */
 
-/* The file, overridden by the command line. Optional for a simulation, which ignores its hosts. */
-static struct config *settle_config(const struct appliance_options *options, struct err *err)
-{
-    OWNED(config) config = options->simulate != NULL && !options->config_given
-                               ? config_new(err)
-                               : config_read(options->config_file, err);
-    if (config == NULL)
-        return NULL;
-    if (options->state != NULL &&
-        !text_copy(config->state_dir, sizeof config->state_dir, options->state)) {
-        (void)err_set(err, ERR_INVALID, "--state is too long");
-        return NULL;
-    }
-    return override_access(config, options, err) ? TAKE(config) : NULL;
-}
-
 /* Blocked before any thread starts, so that only the main thread takes them. */
 static void block_signals(sigset_t *out_signals)
 {
@@ -509,7 +445,7 @@ static void set_up_log(const struct config *config)
 
 static bool prepare(struct appliance *a, const struct appliance_options *options, struct err *err)
 {
-    a->config = settle_config(options, err);
+    a->config = options_config(options, err);
     if (a->config == NULL)
         return false;
     set_up_log(a->config);

@@ -73,8 +73,7 @@ static void show(struct job *job, enum recovery state, const char *text, struct 
                       "%s", job->wait.reason);
 }
 
-/* Another window after one that ended: the wait is shown with its new end at once, for the first
- * attempt may have to wait for a node or for the store. */
+/* The new end is shown at once: the first attempt may have to wait for a node or the store. */
 static void reopen(struct job *job, const char *text, struct moment now, struct effects *fx)
 {
     open_window(job, now);
@@ -462,8 +461,7 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
     bool kept = job->recovery.tries == 0 && job->recovery.path != HV_PATH_DEAD &&
                 knows_version(f, job) && choose_way(f, job, why, sizeof why) != RECOVERY_WAY_COUNT;
     if (job->recovery.state == RECOVERY_EXHAUSTED && kept)
-        reopen(job, "Post-copy broken; libvirt's call, which blocked every attempt, has ended", now,
-               fx);
+        reopen(job, "Post-copy broken; libvirt's call that blocked it has ended", now, fx);
     if (!f->store_ok || !is_due(job, now, fx))
         return;
     if (plan == RECOVER_WATCH) {

@@ -171,7 +171,8 @@ void place_open(struct place *p, const struct access_config *access)
                                          {NULL, no_create, no_cancel, no_put, no_remove, no_evict,
                                           no_ask, no_resolve},
                                          NULL,
-                                         NULL, {NULL, NULL}};
+                                         NULL,
+                                         {NULL, NULL}};
     p->x = exporter_new(&config, &parts, &err);
     if (p->x == NULL)
         fail_msg("%s", err.text);
