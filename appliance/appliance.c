@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "appliance/analyzer.h"
 #include "appliance/config.h"
@@ -180,7 +182,7 @@ static const char *state_dir(const struct appliance *a, const struct appliance_o
 static bool open_exporter(struct appliance *a, const struct appliance_options *options,
                           struct err *err)
 {
-    const struct exporter_config config = {.listen = a->config->listen,
+    const struct exporter_config config = {.access = &a->config->access,
                                            .version = FERRY_VERSION,
                                            .kubevirt_metrics = options->kubevirt_metrics};
     const struct exporter_parts parts = {
@@ -190,6 +192,14 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
         .state_dir = state_dir(a, options),
     };
     a->exporter = exporter_new(&config, &parts, err);
+    if (a->exporter == NULL && err->code == ERR_LOCKED && a->simulate != NULL &&
+        a->config->access.socket_is_default) {
+        LOG(WARN, "no_socket", FIELD_TEXT(ERROR, err->text),
+            FIELD_TEXT(TEXT, "no changes without one; give --socket PATH"));
+        a->config->access.socket[0] = '\0';
+        *err = (struct err){0};
+        a->exporter = exporter_new(&config, &parts, err);
+    }
     return a->exporter != NULL;
 }
 
@@ -308,6 +318,52 @@ static void stop(struct appliance *a)
     }
 }
 
+static bool access_is_writable(const char *dir)
+{
+    return access(dir, W_OK | X_OK) == 0;
+}
+
+/* A user's own appliance has its socket where the user may write. */
+static void settle_socket(struct access_config *access)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    if (!access->socket_is_default)
+        return;
+    if (geteuid() == 0)
+        (void)mkdir("/run/ferry", 0755);
+    if (access_is_writable("/run/ferry"))
+        return;
+    access->socket[0] = '\0';
+    if (runtime != NULL && access_is_writable(runtime))
+        (void)snprintf(access->socket, sizeof access->socket, "%.80s/ferry.sock", runtime);
+}
+
+/* The command line before the file. */
+static bool override_access(struct config *config, const struct appliance_options *options,
+                            struct err *err)
+{
+    struct access_config *access = &config->access;
+    for (size_t i = 0; i < ACCESS_LISTEN_MAX && options->listen[i] != NULL; i++) {
+        if (!text_copy(access->listen[i], sizeof access->listen[i], options->listen[i]))
+            return err_set(err, ERR_INVALID, "--listen is too long");
+        access->n_listen = i + 1;
+    }
+    if (options->simulate != NULL && options->state == NULL && !options->config_given &&
+        options->listen[0] == NULL)
+        access->n_listen = 1; /* https needs a directory for its certificate */
+    if (options->socket != NULL) {
+        bool is_none = text_equal(options->socket, "none");
+        access->socket_is_default = false;
+        if (!text_copy(access->socket, sizeof access->socket, is_none ? "" : options->socket))
+            return err_set(err, ERR_INVALID, "--socket is too long");
+    }
+    if (options->web_file != NULL &&
+        !text_copy(access->web_file, sizeof access->web_file, options->web_file))
+        return err_set(err, ERR_INVALID, "--web.config.file is too long");
+    settle_socket(access);
+    return true;
+}
+
 static void read_config_again(const struct appliance *a, const struct appliance_options *options)
 {
     if (a->simulate != NULL) {
@@ -324,8 +380,10 @@ static void read_config_again(const struct appliance *a, const struct appliance_
     }
     if (options->state != NULL)
         TEXT_SET(next->state_dir, options->state);
-    if (options->listen != NULL)
-        TEXT_SET(next->listen, options->listen);
+    if (!override_access(next, options, &err)) {
+        LOG(ERROR, "config_refused", FIELD_TEXT(ERROR, err.text));
+        return;
+    }
     if (config_requires_restart(a->config, next, parts))
         LOG(WARN, "config_requires_restart", FIELD_TEXT(FILE, options->config_file),
             FIELD_TEXT(WHY, parts),
@@ -344,6 +402,7 @@ static bool is_started(const struct appliance *a)
 
 static void tick(struct appliance *a)
 {
+    exporter_tick(a->exporter);
     struct self_parts parts = {.collector = a->collector,
                                .engine = a->engine,
                                .store = a->store,
@@ -400,12 +459,7 @@ static struct config *settle_config(const struct appliance_options *options, str
         (void)err_set(err, ERR_INVALID, "--state is too long");
         return NULL;
     }
-    if (options->listen != NULL &&
-        !text_copy(config->listen, sizeof config->listen, options->listen)) {
-        (void)err_set(err, ERR_INVALID, "--listen is too long");
-        return NULL;
-    }
-    return TAKE(config);
+    return override_access(config, options, err) ? TAKE(config) : NULL;
 }
 
 /* Blocked before any thread starts, so that only the main thread takes them. */
@@ -445,13 +499,27 @@ static bool prepare(struct appliance *a, const struct appliance_options *options
     return true;
 }
 
+/* Each with the port in use. */
+static void listen_text(const struct appliance *a, struct buf *out)
+{
+    const struct access_config *access = &a->config->access;
+    size_t first = access->socket[0] != '\0';
+    for (size_t i = 0; i < access->n_listen; i++) {
+        const char *colon = strrchr(access->listen[i], ':');
+        buf_addf(out, "%s%.*s:%u", i > 0 ? " " : "", (int)(colon - access->listen[i]),
+                 access->listen[i], exporter_port(a->exporter, first + i));
+    }
+    if (first > 0)
+        buf_addf(out, " unix:%s", access->socket);
+}
+
 static void log_started(const struct appliance *a)
 {
-    char address[HV_TEXT_MAX];
-    const char *colon = strrchr(a->config->listen, ':');
-    (void)snprintf(address, sizeof address, "%.*s:%u",
-                   colon != NULL ? (int)(colon - a->config->listen) : 0, a->config->listen,
-                   exporter_port(a->exporter));
+    OWNED_TEXT address = NULL;
+    struct buf text;
+    buf_init(&text, 4096);
+    listen_text(a, &text);
+    address = buf_take(&text);
     LOG(INFO, "serving", FIELD_TEXT(ADDRESS, address), FIELD_I64(COUNT, a->n_hosts),
         FIELD_TEXT(VERSION, FERRY_VERSION),
         FIELD_TEXT(TEXT, a->simulate != NULL ? "simulated hosts" : "libvirt hosts"));

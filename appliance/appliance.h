@@ -15,13 +15,16 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "exporter/access/access_config.h"
 
 struct appliance_options { /* borrowed as long as the appliance lives */
     const char *config_file;
-    const char *state, *listen; /* override the file; NULL: the file's */
-    const char *simulate;       /* a scenario file or "demo"; NULL: libvirt */
-    bool config_given;          /* a simulation reads only a file that was named */
-    bool kubevirt_metrics;      /* /metrics under KubeVirt's names too */
+    const char *state;                     /* overrides the file; NULL: the file's */
+    const char *listen[ACCESS_LISTEN_MAX]; /* override the file's; the first NULL: the file's */
+    const char *socket, *web_file;         /* likewise; socket "none": none */
+    const char *simulate;                  /* a scenario file or "demo"; NULL: libvirt */
+    bool config_given;                     /* a simulation reads only a file that was named */
+    bool kubevirt_metrics;                 /* /metrics under KubeVirt's names too */
 };
 
 struct appliance;

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 
-enum { KEYS_MAX = 16 };
+enum { KEYS_MAX = 24 };
 
 bool config_read_map(struct reading *r, const struct yaml_node *map, const struct key *keys,
                      size_t n, struct err *err)
@@ -50,19 +50,6 @@ bool config_read_text(struct reading *r, const struct yaml_node *node, char *out
 static bool read_state(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     return config_read_text(r, node, r->config->state_dir, sizeof r->config->state_dir, err);
-}
-
-static bool read_listen(struct reading *r, const struct yaml_node *node, struct err *err)
-{
-    char *listen = r->config->listen;
-    if (!config_read_text(r, node, listen, sizeof r->config->listen, err))
-        return false;
-    const char *colon = strrchr(listen, ':');
-    int64_t port;
-    if (colon == NULL || colon == listen || !text_to_i64(colon + 1, 0, 65535, &port))
-        return yaml_fail(r->yaml, node, err, "listen '%s' is not ADDRESS:PORT, like 127.0.0.1:9178",
-                         listen);
-    return true;
 }
 
 static bool read_log_level(struct reading *r, const struct yaml_node *node, struct err *err)
@@ -259,7 +246,14 @@ static bool read_all(struct reading *r, struct err *err)
         {"outOfBand", read_out_of_band},
         {"hosts", config_read_hosts},
         {"state", read_state},
-        {"listen", read_listen},
+        {"listen", config_read_listen},
+        {"socket", config_read_socket},
+        {"metrics", config_read_metrics},
+        {"webConfigFile", config_read_web_file},
+        {"access", config_read_access},
+        {"externalUrl", config_read_external_url},
+        {"trustedProxies", config_read_proxies},
+        {"allowedHosts", config_read_allowed_hosts},
         {"log", read_log},
         {"migrations", config_read_migrations},
         {"sampling", read_sampling},
@@ -302,7 +296,7 @@ struct config *config_new(struct err *err)
         return NULL;
     }
     TEXT_SET(config->state_dir, CONFIG_STATE_DEFAULT);
-    TEXT_SET(config->listen, "127.0.0.1:9178");
+    access_config_default(&config->access);
     config->log_level = LOG_LEVEL_INFO;
     config->log_format = LOG_FORMAT_TEXT;
     config->parallel_per_fleet = 5; /* KubeVirt's defaults */
@@ -379,7 +373,7 @@ bool config_requires_restart(const struct config *now, const struct config *next
     } parts[] = {
         {"hosts", config_hosts_differ(now, next)},
         {"state", !text_equal(now->state_dir, next->state_dir)},
-        {"listen", !text_equal(now->listen, next->listen)},
+        {"listen", config_access_differs(now, next)},
         {"log", now->log_level != next->log_level || now->log_format != next->log_format},
         {"migrations", config_migrations_differ(now, next)},
         {"evictionStrategy", now->eviction_strategy != next->eviction_strategy},

@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "engine/model/settings/migration_config.h"
 #include "engine/model/settings/settings.h"
+#include "exporter/access/access_config.h"
 #include "hypervisor/types.h"
 #include "store/retention.h"
 
@@ -32,7 +33,7 @@ struct config {
     char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
     char helper_secret[HV_SECRET_MAX]; /* of hosts without a file of their own */
     char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
-    char listen[HV_TEXT_MAX];          /* default 127.0.0.1:9178 */
+    struct access_config access;       /* listeners, roles, names */
     enum log_level log_level;
     enum log_format log_format;
     /* migrations: KubeVirt's MigrationConfiguration names */

@@ -31,6 +31,10 @@ bool config_read_text(struct reading *r, const struct yaml_node *node, char *out
 
 read_fn config_read_helper_secret; /* of all hosts; before the hosts */
 read_fn config_read_hosts, config_read_migrations, config_read_eviction;
+read_fn config_read_listen, config_read_socket, config_read_metrics, config_read_web_file;
+read_fn config_read_access, config_read_external_url, config_read_proxies,
+    config_read_allowed_hosts;
+bool config_access_differs(const struct config *a, const struct config *b);
 bool config_hosts_differ(const struct config *a, const struct config *b);
 bool config_migrations_differ(const struct config *a, const struct config *b);
 

@@ -25,7 +25,8 @@ static uint64_t migrations(const struct config *config, uint64_t n_hosts)
 uint64_t descriptors_needed(const struct config *config, size_t n_hosts)
 {
     uint64_t connections = n_hosts * PER_HOST + migrations(config, n_hosts) * PER_MIGRATION;
-    return OWN + EXPORTER_CONNECTIONS_MAX + connections * PER_CONNECTION;
+    return OWN + EXPORTER_CONNECTIONS_MAX + EXPORTER_SOCKET_CONNECTIONS_MAX +
+           connections * PER_CONNECTION;
 }
 
 bool descriptors_check(uint64_t needed, struct err *err)

@@ -10,7 +10,7 @@
 #include "cli/common/cli.h"
 #include "store/query_process.h"
 
-enum { KEY_SERVER = 0x100, NAME_MAX_ = 64 };
+enum { KEY_SERVER = 0x100, KEY_TOKEN_FILE, KEY_CA_FILE, NAME_MAX_ = 64 };
 
 static const struct verb {
     const char *name, *usage, *help;
@@ -90,6 +90,8 @@ static error_t on_before(int key, char *arg, struct argp_state *state)
     struct before *before = state->input;
     switch (key) {
     case KEY_SERVER: return setenv("FERRY_SERVER", arg, 1) == 0 ? 0 : ENOMEM;
+    case KEY_TOKEN_FILE: return setenv("FERRY_TOKEN_FILE", arg, 1) == 0 ? 0 : ENOMEM;
+    case KEY_CA_FILE: return setenv("FERRY_CA_FILE", arg, 1) == 0 ? 0 : ENOMEM;
     case 'h': print_verbs(stdout); exit(EXIT_DONE);
     case 'V': (void)printf("ferry " FERRY_VERSION "\n"); exit(EXIT_DONE);
     case ARGP_KEY_ARG:
@@ -109,6 +111,8 @@ int main(int argc, char **argv)
         return query_process_main();
     static const struct argp_option options[] = {
         {"server", KEY_SERVER, "URL", 0, "the appliance", 0},
+        {"token-file", KEY_TOKEN_FILE, "FILE", 0, "a token; default FERRY_TOKEN", 0},
+        {"ca-file", KEY_CA_FILE, "FILE", 0, "trusted for https; default FERRY_CA_FILE", 0},
         {"help", 'h', NULL, 0, "list the verbs", 0},
         {"version", 'V', NULL, 0, "print the version", 0},
         {0},

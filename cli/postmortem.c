@@ -88,7 +88,7 @@ int verb_postmortem(int argc, char **argv)
         {"namespace", 'n', "NS", 0, "namespace of the migration; default 'default'", 0},
         {"state", KEY_STATE, "DIR", 0, "read this state directory, not the appliance", 0},
         {"server", KEY_SERVER, "URL", 0,
-         "the appliance; default FERRY_SERVER or http://127.0.0.1:9178", 0},
+         "the appliance; default FERRY_SERVER, the socket, or http://127.0.0.1:9178", 0},
         {0},
     };
     static const struct argp argp = {

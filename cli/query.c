@@ -173,7 +173,7 @@ int verb_query(int argc, char **argv)
         {"timeout", KEY_TIMEOUT, "SECONDS", 0, "with --state: time limit; default 10", 0},
         {"state", KEY_STATE, "DIR", 0, "read this state directory, not the appliance", 0},
         {"server", KEY_SERVER, "URL", 0,
-         "the appliance; default FERRY_SERVER or http://127.0.0.1:9178", 0},
+         "the appliance; default FERRY_SERVER, the socket, or http://127.0.0.1:9178", 0},
         {0},
     };
     static const struct argp argp = {

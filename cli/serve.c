@@ -10,7 +10,18 @@
 _Static_assert((int)CLIENT_ANSWER_MS > (int)REQUEST_DEADLINE_MS,
                "the client waits longer than the engine takes");
 
-enum { KEY_CONFIG = 0x200, KEY_STATE, KEY_LISTEN, KEY_SIMULATE, KEY_KUBEVIRT };
+enum { KEY_CONFIG = 0x200, KEY_STATE, KEY_LISTEN, KEY_SOCKET, KEY_WEB, KEY_SIMULATE, KEY_KUBEVIRT };
+
+static void add_listen(struct appliance_options *options, const char *arg, struct argp_state *state)
+{
+    size_t n = 0;
+    while (n < ACCESS_LISTEN_MAX && options->listen[n] != NULL)
+        n++;
+    if (n == ACCESS_LISTEN_MAX)
+        argp_error(state, "at most %d times --listen", ACCESS_LISTEN_MAX);
+    else
+        options->listen[n] = arg;
+}
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
 {
@@ -21,7 +32,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         options->config_given = true;
         return 0;
     case KEY_STATE: options->state = arg; return 0;
-    case KEY_LISTEN: options->listen = arg; return 0;
+    case KEY_LISTEN: add_listen(options, arg, state); return 0;
+    case KEY_SOCKET: options->socket = arg; return 0;
+    case KEY_WEB: options->web_file = arg; return 0;
     case KEY_SIMULATE: options->simulate = arg; return 0;
     case KEY_KUBEVIRT: options->kubevirt_metrics = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); return 0;
@@ -57,7 +70,14 @@ int verb_serve(int argc, char **argv)
     static const struct argp_option rows[] = {
         {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
         {"state", KEY_STATE, "DIR", 0, "state directory; default from the file", 0},
-        {"listen", KEY_LISTEN, "ADDR:PORT", 0, "default from the file, else 127.0.0.1:9178", 0},
+        {"listen", KEY_LISTEN, "[https://]ADDR:PORT", 0,
+         "may be repeated; default from the file, else 127.0.0.1:9178, read-only, and "
+         "https://127.0.0.1:9179",
+         0},
+        {"socket", KEY_SOCKET, "PATH|none", 0, "default from the file, else " ACCESS_SOCKET_DEFAULT,
+         0},
+        {"web.config.file", KEY_WEB, "FILE", 0,
+         "certificate and users, in exporter-toolkit's format", 0},
         {"simulate", KEY_SIMULATE, "FILE|demo", 0, "simulated hosts instead of libvirt", 0},
         {"kubevirt-metrics", KEY_KUBEVIRT, NULL, 0, "/metrics under KubeVirt's names too", 0},
         {0},

@@ -90,6 +90,7 @@ void exporter_on_snapshot(void *exporter, const struct snapshot *snapshot)
     x->snapshot = snapshot;
     (void)pthread_mutex_unlock(&x->lock);
     snapshot_unref(before);
+    gate_on_snapshot(x->gate, snapshot);
     metrics_count_late(x->counters, snapshot);
 }
 
@@ -202,6 +203,42 @@ static void refuse(void *ctx, unsigned status, const char *text, struct http_rep
     reply_refusal(out_reply, status, text);
 }
 
+static enum http_admission admit(void *ctx, const struct http_route *route,
+                                 const struct http_request *request, bool may_wait,
+                                 struct access_identity *out_identity, struct http_reply *out_reply)
+{
+    struct exporter *x = ctx;
+    return gate_admit(x->gate, route, request, may_wait, out_identity, out_reply);
+}
+
+static void done(void *ctx, const struct http_route *route, const struct http_request *request,
+                 unsigned status, int64_t spent_ms)
+{
+    struct exporter *x = ctx;
+    request_log_done(x->request_log, route, request, status, spent_ms);
+}
+
+static bool open_http(struct exporter *x, const struct exporter_config *config,
+                      const struct exporter_parts *parts, struct err *err)
+{
+    const struct http_service service = {.ctx = x,
+                                         .find = route_find,
+                                         .lane = route_lane,
+                                         .admit = admit,
+                                         .done = done,
+                                         .serve = serve,
+                                         .refuse = refuse};
+    struct http_listener_config listeners[HTTP_LISTENERS_MAX];
+    x->gate = gate_new(config->access, parts->state_dir, parts->clock, err);
+    if (x->gate == NULL)
+        return false;
+    const struct http_config http = {.listeners = listeners,
+                                     .n_listeners = gate_listeners(x->gate, listeners),
+                                     .tls = gate_tls(x->gate)};
+    x->http = http_new(&http, parts->clock, &service, err);
+    return x->http != NULL;
+}
+
 struct exporter *exporter_new(const struct exporter_config *config,
                               const struct exporter_parts *parts, struct err *err)
 {
@@ -220,10 +257,9 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->kubevirt_metrics = config->kubevirt_metrics;
     x->counters = metrics_counters_new(parts->clock, config->kubevirt_metrics, err);
     x->scrape = scrape_new(err);
-    const struct http_service service = {x, route_find, route_lane, serve, refuse};
-    if (x->counters != NULL && x->scrape != NULL)
-        x->http = http_new(config->listen, parts->clock, &service, err);
-    if (x->http != NULL)
+    x->request_log = request_log_new(parts->clock, err);
+    if (x->counters != NULL && x->scrape != NULL && x->request_log != NULL &&
+        open_http(x, config, parts, err))
         return x;
     exporter_free(x);
     return NULL;
@@ -234,6 +270,8 @@ void exporter_free(struct exporter *x)
     if (x == NULL)
         return;
     http_free(x->http); /* waits for the last handler */
+    gate_free(x->gate);
+    request_log_free(x->request_log);
     scrape_free(x->scrape);
     snapshot_unref(x->snapshot);
     self_unref(x->self);
@@ -242,7 +280,17 @@ void exporter_free(struct exporter *x)
     free(x);
 }
 
-unsigned exporter_port(const struct exporter *x)
+unsigned exporter_port(const struct exporter *x, size_t listener)
 {
-    return http_port(x->http);
+    return http_port(x->http, listener);
+}
+
+bool exporter_reload_access(struct exporter *x, struct err *err)
+{
+    return gate_reload(x->gate, err);
+}
+
+void exporter_tick(struct exporter *x)
+{
+    gate_tick(x->gate);
 }

@@ -11,12 +11,13 @@
 #include "base/clock.h"
 #include "engine/requests.h"
 #include "engine/snapshot.h"
+#include "exporter/access/access_config.h"
 #include "exporter/http/limits.h"
 #include "exporter/metrics/metrics_self.h"
 #include "store/store.h"
 
 struct exporter_config {
-    const char *listen; /* "127.0.0.1:9178"; only loopback is accepted without TLS */
+    const struct access_config *access; /* listeners and roles; copied */
     const char *version;
     bool kubevirt_metrics; /* also under KubeVirt's names */
 };
@@ -33,7 +34,12 @@ struct exporter *exporter_new(const struct exporter_config *config,
                               const struct exporter_parts *parts, struct err *err);
 void exporter_free(struct exporter *x); /* stops accepting, ends open requests */
 DEFINE_OWNED(exporter)
-unsigned exporter_port(const struct exporter *x); /* the port in use when 0 was configured */
+/* The port in use, of the nth listener: the socket first, if there is one. 0: there is none. */
+unsigned exporter_port(const struct exporter *x, size_t listener);
+/* Reads the web configuration file and the certificates again; on failure the old ones stay. Main
+ * thread. */
+bool exporter_reload_access(struct exporter *x, struct err *err);
+void exporter_tick(struct exporter *x); /* the same, when a file has changed */
 
 void exporter_on_snapshot(void *exporter, const struct snapshot *snapshot);
 void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase from,

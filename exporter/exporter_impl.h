@@ -6,9 +6,11 @@
 #include <stdatomic.h>
 
 #include "exporter/exporter.h"
+#include "exporter/gate.h"
 #include "exporter/http/http.h"
 #include "exporter/metrics/metrics.h"
 #include "exporter/metrics/scrape.h"
+#include "exporter/request_log.h"
 
 enum { EXPORTER_VERSION_MAX = 64, EXPORTER_PATH_MAX = 4096 };
 
@@ -26,6 +28,8 @@ struct exporter {
     struct metrics_counters *counters;
     struct scrape *scrape;
     struct http *http;
+    struct gate *gate;
+    struct request_log *request_log;
 
     pthread_mutex_t lock;
     const struct snapshot *snapshot;

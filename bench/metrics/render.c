@@ -18,6 +18,7 @@
 
 #include "exporter/exporter.h"
 #include "exporter/metrics/scrape.h"
+#include "tests/unit/test_access.h"
 
 enum { ROUNDS = 31, SCRAPES = 400, MIGRATIONS = 200 };
 
@@ -225,7 +226,7 @@ static void scrape_fleet(struct exporter *x, struct fleet_view *view, const char
         view->snapshot.generation++;
         exporter_on_snapshot(x, &view->snapshot); /* so that the page is made anew */
         double began = cpu_s(CLOCK_MONOTONIC);
-        bytes = scrape(exporter_port(x), headers);
+        bytes = scrape(exporter_port(x, 0), headers);
         times[i] = cpu_s(CLOCK_MONOTONIC) - began;
     }
     double cpu_ms = (cpu_s(CLOCK_PROCESS_CPUTIME_ID) - before) * 1000 / SCRAPES;
@@ -238,7 +239,8 @@ static void scrape_fleet(struct exporter *x, struct fleet_view *view, const char
 static int measure_page(size_t hosts, size_t guests)
 {
     struct fleet_view *view = new_view(hosts, guests);
-    const struct exporter_config config = {.listen = "127.0.0.1:0", .version = "bench"};
+    const struct access_config access = test_access();
+    const struct exporter_config config = {.access = &access, .version = "bench"};
     const struct exporter_parts parts = {.clock = clock_system()};
     struct err err = {0};
     OWNED(exporter) x = exporter_new(&config, &parts, &err);

@@ -13,7 +13,7 @@
 #include "base/own.h"
 #include "cli/common/table.h"
 
-enum { KEY_SERVER = 0x100 };
+enum { KEY_SERVER = 0x100, KEY_TOKEN_FILE, KEY_CA_FILE };
 
 static bool read_output(const char *text, enum output *out_output)
 {
@@ -38,6 +38,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     struct cli_options *options = state->input;
     switch (key) {
     case KEY_SERVER: options->server = arg; return 0;
+    case KEY_TOKEN_FILE: return setenv("FERRY_TOKEN_FILE", arg, 1) == 0 ? 0 : ENOMEM;
+    case KEY_CA_FILE: return setenv("FERRY_CA_FILE", arg, 1) == 0 ? 0 : ENOMEM;
     case 'n': options->ns = arg; return 0;
     case 'A': options->all_namespaces = true; return 0;
     case 'o':
@@ -49,8 +51,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option common[] = {
-    {"server", KEY_SERVER, "URL", 0, "the appliance; default FERRY_SERVER or http://127.0.0.1:9178",
+    {"server", KEY_SERVER, "URL", 0,
+     "the appliance: unix:PATH, https://... or http://...; default FERRY_SERVER, the socket, or "
+     "http://127.0.0.1:9178 (read-only)",
      10},
+    {"token-file", KEY_TOKEN_FILE, "FILE", 0, "a token; default FERRY_TOKEN", 10},
+    {"ca-file", KEY_CA_FILE, "FILE", 0, "trusted for https; default FERRY_CA_FILE", 10},
     {"namespace", 'n', "NS", 0, "namespace of the object; default 'default'", 10},
     {"all-namespaces", 'A', NULL, 0, "every namespace", 10},
     {"output", 'o', "FORMAT", 0, "table, wide, json or name", 10},
@@ -74,6 +80,7 @@ static const char *usual_hint(enum err_code code)
         [ERR_NOT_FOUND] = "`ferry get KIND -A` lists the names",
         [ERR_EXISTS] = "choose another name; `ferry describe` shows the existing object",
         [ERR_REFUSED] = "see `ferry get migrations -A`, and try again later",
+        [ERR_FORBIDDEN] = "docs/access.md: roles, the socket, tokens (--token-file, FERRY_TOKEN)",
         [ERR_LIMIT] = "wait until a migration ends, or raise the limit",
         [ERR_FULL] = "free space on the disk that holds the state directory",
         [ERR_READ_ONLY] = "make the file or directory writable for this user",

@@ -1,7 +1,7 @@
 /* client.c - see client.h. */
 #include "cli/common/client.h"
 
-#include <pwd.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "cli/common/view.h"
-#include "engine/snapshot.h"
 
 struct client {
     char url[CLIENT_URL_MAX];
@@ -19,17 +18,6 @@ struct client {
     struct buf answer;                          /* of the call in progress */
 };
 
-/* "cli:LOGIN", recorded by the appliance as requester. */
-static void requester_name(char *out_text, size_t n)
-{
-    struct passwd entry, *found = NULL;
-    char names[4096];
-    if (getpwuid_r(geteuid(), &entry, names, sizeof names, &found) == 0 && found != NULL)
-        (void)snprintf(out_text, n, "cli:%s", found->pw_name);
-    else
-        (void)snprintf(out_text, n, "cli:%u", (unsigned)geteuid());
-}
-
 static size_t on_bytes(char *bytes, size_t size, size_t n, void *ctx)
 {
     struct buf *answer = ctx;
@@ -37,20 +25,73 @@ static size_t on_bytes(char *bytes, size_t size, size_t n, void *ctx)
     return answer->failed ? 0 : size * n; /* 0 ends the transfer */
 }
 
+/* The appliance's socket, else the one of a user's own appliance, else loopback. */
+static void find_server(char *out, size_t n)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char own[CLIENT_URL_MAX] = "";
+    if (runtime != NULL)
+        (void)snprintf(own, sizeof own, "%.200s/ferry.sock", runtime);
+    const char *const sockets[] = {CLIENT_SOCKET_DEFAULT, own};
+    for (size_t i = 0; i < COUNT(sockets); i++)
+        if (sockets[i][0] != '\0' && access(sockets[i], W_OK) == 0) {
+            (void)snprintf(out, n, "unix:%s", sockets[i]);
+            return;
+        }
+    (void)text_copy(out, n, CLIENT_SERVER_DEFAULT);
+}
+
 static bool read_url(struct client *client, const char *server, struct err *err)
 {
+    char found[CLIENT_URL_MAX];
     if (server == NULL)
         server = getenv("FERRY_SERVER");
-    if (server == NULL || *server == '\0')
-        server = CLIENT_SERVER_DEFAULT;
-    if (!text_has_prefix(server, "http://") && !text_has_prefix(server, "https://"))
-        return err_set(err, ERR_INVALID, "server '%s' is not a URL like %s", server,
+    if (server == NULL || *server == '\0') {
+        find_server(found, sizeof found);
+        server = found;
+    }
+    if (!text_has_prefix(server, "http://") && !text_has_prefix(server, "https://") &&
+        !text_has_prefix(server, "unix:/"))
+        return err_set(err, ERR_INVALID,
+                       "server '%s' is none of unix:PATH, https://ADDRESS:PORT and %s", server,
                        CLIENT_SERVER_DEFAULT);
     if (!text_copy(client->url, sizeof client->url, server))
         return err_set(err, ERR_INVALID, "the server's URL is too long");
     for (size_t n = strlen(client->url); client->url[n - 1] == '/'; n--)
         client->url[n - 1] = '\0';
     return true;
+}
+
+/* ---- credentials ---- */
+
+/* The first line of the file. */
+static bool read_token_file(const char *file, char *out, size_t n, struct err *err)
+{
+    FILE *from = fopen(file, "re");
+    bool is_read = from != NULL && fgets(out, (int)n, from) != NULL;
+    if (from != NULL)
+        (void)fclose(from);
+    out[is_read ? strcspn(out, "\r\n") : 0] = '\0';
+    return is_read || err_set(err, ERR_INVALID, "token file %s cannot be read", file);
+}
+
+static bool read_token(char *out, size_t n, struct err *err)
+{
+    const char *file = getenv("FERRY_TOKEN_FILE"), *token = getenv("FERRY_TOKEN");
+    out[0] = '\0';
+    if (file != NULL && *file != '\0')
+        return read_token_file(file, out, n, err);
+    return token == NULL || text_copy(out, n, token) ||
+           err_set(err, ERR_INVALID, "FERRY_TOKEN is longer than a token");
+}
+
+static bool is_loopback_url(const char *url)
+{
+    static const char *const prefixes[] = {"http://127.", "http://localhost", "http://[::1]"};
+    for (size_t i = 0; i < COUNT(prefixes); i++)
+        if (text_has_prefix(url, prefixes[i]))
+            return true;
+    return false;
 }
 
 static bool add_header(struct curl_slist **list, const char *line, struct err *err)
@@ -64,11 +105,33 @@ static bool add_header(struct curl_slist **list, const char *line, struct err *e
 
 static bool add_headers(struct curl_slist **list, const char *content_type, struct err *err)
 {
-    char who[SNAPSHOT_WHO_MAX], header[SNAPSHOT_WHO_MAX + 16];
-    requester_name(who, sizeof who);
-    (void)snprintf(header, sizeof header, "X-Ferry-User: %s", who);
-    return add_header(list, header, err) && add_header(list, "Accept: application/json", err) &&
-           add_header(list, content_type, err);
+    return add_header(list, "Accept: application/json", err) && add_header(list, content_type, err);
+}
+
+static bool set_up_credentials(struct client *client, struct err *err)
+{
+    char token[CLIENT_TOKEN_MAX];
+    const char *ca_file = getenv("FERRY_CA_FILE");
+    if (text_has_prefix(client->url, "unix:"))
+        (void)curl_easy_setopt(client->curl, CURLOPT_UNIX_SOCKET_PATH, client->url + 5);
+    if (ca_file != NULL && *ca_file != '\0') {
+        if (access(ca_file, R_OK) != 0)
+            return err_set(err, ERR_INVALID, "CA file %s cannot be read", ca_file);
+        (void)curl_easy_setopt(client->curl, CURLOPT_CAINFO, ca_file);
+    }
+    if (!read_token(token, sizeof token, err))
+        return false;
+    if (token[0] == '\0')
+        return true;
+    if (text_has_prefix(client->url, "http://") && !is_loopback_url(client->url))
+        return err_set(err, ERR_INVALID,
+                       "a token is not sent over plain http to %s: it could be read on the way; "
+                       "use https://",
+                       client->url);
+    (void)curl_easy_setopt(client->curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+    (void)curl_easy_setopt(client->curl, CURLOPT_XOAUTH2_BEARER, token);
+    explicit_bzero(token, sizeof token);
+    return true;
 }
 
 static bool set_up(struct client *client, struct err *err)
@@ -78,6 +141,8 @@ static bool set_up(struct client *client, struct err *err)
         return err_set(err, ERR_NOMEM, "no memory for the HTTP client");
     if (!add_headers(&client->headers, "Content-Type: application/json", err) ||
         !add_headers(&client->patch_headers, "Content-Type: application/merge-patch+json", err))
+        return false;
+    if (!set_up_credentials(client, err))
         return false;
     (void)curl_easy_setopt(client->curl, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
@@ -125,10 +190,19 @@ static enum err_code code_from_http(long http, const char *reason)
         const char *reason; /* NULL: any */
         enum err_code code;
     } rows[] = {
-        {409, "AlreadyExists", ERR_EXISTS}, {409, NULL, ERR_REFUSED},   {400, NULL, ERR_INVALID},
-        {403, NULL, ERR_FORBIDDEN},         {404, NULL, ERR_NOT_FOUND}, {405, NULL, ERR_INVALID},
-        {422, NULL, ERR_UNPROCESSABLE},     {429, NULL, ERR_LIMIT},     {502, NULL, ERR_HYPERVISOR},
-        {503, NULL, ERR_UNREACHABLE},       {504, NULL, ERR_TIMEOUT},   {507, NULL, ERR_FULL},
+        {409, "AlreadyExists", ERR_EXISTS},
+        {409, NULL, ERR_REFUSED},
+        {400, NULL, ERR_INVALID},
+        {401, NULL, ERR_FORBIDDEN},
+        {403, NULL, ERR_FORBIDDEN},
+        {404, NULL, ERR_NOT_FOUND},
+        {405, NULL, ERR_INVALID},
+        {422, NULL, ERR_UNPROCESSABLE},
+        {429, NULL, ERR_LIMIT},
+        {502, NULL, ERR_HYPERVISOR},
+        {503, NULL, ERR_UNREACHABLE},
+        {504, NULL, ERR_TIMEOUT},
+        {507, NULL, ERR_FULL},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].http == http && (rows[i].reason == NULL || text_equal(rows[i].reason, reason)))
@@ -159,6 +233,12 @@ static bool is_change_in_doubt(const struct client *client, const char *method)
     return sent > 0 && !text_equal(method, "GET");
 }
 
+static bool is_forbidden_socket(const struct client *client)
+{
+    return text_has_prefix(client->url, "unix:") && access(client->url + 5, F_OK) == 0 &&
+           access(client->url + 5, W_OK) != 0 && errno == EACCES;
+}
+
 static bool fail_from_curl(const struct client *client, CURLcode code, const char *method,
                            struct err *err)
 {
@@ -172,8 +252,17 @@ static bool fail_from_curl(const struct client *client, CURLcode code, const cha
                        client->url);
     if (code == CURLE_OPERATION_TIMEDOUT)
         return err_set(err, ERR_UNREACHABLE, "%s did not answer in time", client->url);
+    if (code == CURLE_COULDNT_CONNECT && is_forbidden_socket(client))
+        return err_set(err, ERR_FORBIDDEN,
+                       "the socket %s may be used by root and group ferry, not by this user",
+                       client->url + 5);
     if (code == CURLE_COULDNT_CONNECT)
         return err_set(err, ERR_UNREACHABLE, "no appliance at %s", client->url);
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        return err_set(err, ERR_UNREACHABLE,
+                       "the certificate of %s is not trusted: name its CA with --ca-file or "
+                       "FERRY_CA_FILE",
+                       client->url);
     return err_set(err, ERR_UNREACHABLE, "cannot connect to %s: %s", client->url,
                    curl_easy_strerror(code));
 }
@@ -184,7 +273,8 @@ static bool exchange(struct client *client, const char *method, const char *path
 {
     struct buf url;
     buf_init(&url, 8192);
-    buf_addf(&url, "%s%s", client->url, path);
+    buf_addf(&url, "%s%s", text_has_prefix(client->url, "unix:") ? "http://localhost" : client->url,
+             path);
     if (url.failed) {
         buf_fini(&url);
         return err_set(err, ERR_INVALID, "the request's path is too long");

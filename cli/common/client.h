@@ -17,11 +17,15 @@ enum {
     CLIENT_ANSWER_MS = 15000, /* more than the appliance's own timeout */
     CLIENT_BYTES_MAX = JSON_BYTES_MAX,
     CLIENT_URL_MAX = 256,
+    CLIENT_TOKEN_MAX = 512,
 };
-#define CLIENT_SERVER_DEFAULT "http://127.0.0.1:9178"
+#define CLIENT_SOCKET_DEFAULT "/run/ferry/ferry.sock"
+#define CLIENT_SERVER_DEFAULT "http://127.0.0.1:9178" /* read-only */
 
 struct client;
-/* server NULL: FERRY_SERVER, else the default. ERR_INVALID when it is not http(s)://... */
+/* server "unix:PATH", "https://..." or "http://..."; NULL: FERRY_SERVER, else the socket if there
+ * is one that this user may use, else loopback. The token is FERRY_TOKEN's or that of the file
+ * FERRY_TOKEN_FILE names, the CA of https FERRY_CA_FILE's. */
 struct client *client_new(const char *server, struct err *err);
 void client_free(struct client *client);
 DEFINE_OWNED(client)

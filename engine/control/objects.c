@@ -102,7 +102,32 @@ static bool read_drain(struct fleet *f, struct object *object, struct err *err)
     return object->drain != NULL;
 }
 
+/* Only its hash is stored. What a role means is the exporter's (exporter/access/roles.def). */
+static bool read_token(struct fleet *f, struct object *object, struct err *err)
+{
+    (void)f;
+    static const char *const names[] = {"role", "namespace", "sha256", "expiresMs", NULL};
+    enum { SHA256_DIGITS = 64 };
+    OWNED(json_object) spec = parse_spec(object, err);
+    const char *role, *ns, *hash;
+    int64_t expires_ms;
+    if (spec == NULL || !only_members(spec, names, err) ||
+        !json_get_text(spec, "role", "", &role, err) ||
+        !json_get_text(spec, "namespace", "", &ns, err) ||
+        !json_get_text(spec, "sha256", "", &hash, err) ||
+        !json_get_i64(spec, "expiresMs", 0, &expires_ms, err))
+        return false;
+    return (role[0] != '\0' && strlen(hash) == SHA256_DIGITS) ||
+           err_set(err, ERR_UNPROCESSABLE, "spec: a token has a role and a hash");
+}
+
 /* ---- consequences ---- */
+
+static void token_changed(struct fleet *f, struct object *object, const char *who,
+                          struct moment now, struct effects *fx)
+{
+    (void)f, (void)object, (void)who, (void)now, (void)fx; /* the exporter reads the snapshot */
+}
 
 static void policies_changed(struct fleet *f, struct object *object, const char *who,
                              struct moment now, struct effects *fx)
@@ -184,6 +209,7 @@ static const struct {
     [OBJECT_NODE] = {read_node, node_changed},
     [OBJECT_GUEST] = {read_guest, guest_changed},
     [OBJECT_DRAIN] = {read_drain, drain_changed},
+    [OBJECT_TOKEN] = {read_token, token_changed},
 };
 
 /* ---- writing ---- */

@@ -56,6 +56,7 @@ struct api_view {
 };
 extern const struct api_view api_migrations, api_instances, api_nodes, api_pods;
 extern const struct api_view api_policies, api_quotas, api_namespaces, api_drains, api_incidents;
+extern const struct api_view api_tokens;
 const struct api_view *api_view_of(enum api_kind kind); /* NULL: not readable */
 /* The number of an object; false when there is none. */
 bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,

@@ -17,7 +17,7 @@ const struct api_view *api_view_of(enum api_kind kind)
         [KIND_NODE] = &api_nodes,           [KIND_POD] = &api_pods,
         [KIND_POLICY] = &api_policies,      [KIND_QUOTA] = &api_quotas,
         [KIND_NAMESPACE] = &api_namespaces, [KIND_DRAIN] = &api_drains,
-        [KIND_INCIDENT] = &api_incidents,
+        [KIND_INCIDENT] = &api_incidents,   [KIND_TOKEN] = &api_tokens,
     };
     return views[kind];
 }

@@ -92,7 +92,7 @@ void serve_query(const struct api_call *call, struct http_reply *out_reply)
     struct query_limits limits = {.rows = QUERY_ROWS_DEFAULT, .ms = QUERY_HTTP_MS};
     bool csv = false, is_post = strcmp(http->method, "POST") == 0;
     OWNED_TEXT sql = NULL;
-    if (!api_is_same_origin(http, out_reply) || (is_post && !api_is_json(http, out_reply)))
+    if (is_post && !api_is_json(http, out_reply))
         return;
     bool read = read_limit(http_query(http, "limit"), &limits, &err) &&
                 read_format(http_query(http, "format"), &csv, &err) &&

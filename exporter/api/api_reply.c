@@ -129,6 +129,7 @@ void reply_refusal(struct http_reply *reply, unsigned status, const char *text)
         const char *reason;
     } rows[] = {
         {400, "BadRequest"},
+        {401, "Unauthorized"},
         {403, "Forbidden"},
         {404, "NotFound"},
         {405, "MethodNotAllowed"},

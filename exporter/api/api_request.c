@@ -9,11 +9,7 @@ enum { GENERATE_NAME_MAX = 240 };
 
 void api_requester(const struct http_request *request, char *out)
 {
-    const char *user = http_header(request, "X-Ferry-User");
-    (void)text_copy(out, SNAPSHOT_WHO_MAX, user == NULL || *user == '\0' ? "api" : user);
-    for (char *c = out; *c != '\0'; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?';
+    access_identity_id(request->identity, out, SNAPSHOT_WHO_MAX);
 }
 
 static bool read_dry_run(const char *text, bool *out_dry_run, struct err *err)
@@ -53,31 +49,6 @@ bool api_is_json(const struct http_request *request, struct http_reply *reply)
         return true;
     reply_refusal(reply, 415, "the body must have Content-Type application/json");
     return false;
-}
-
-static bool origin_is_host(const char *origin, const char *host)
-{
-    const char *scheme_end = strstr(origin, "://");
-    return scheme_end != NULL && host != NULL && strcasecmp(scheme_end + 3, host) == 0;
-}
-
-bool api_is_same_origin(const struct http_request *request, struct http_reply *reply)
-{
-    const char *site = http_header(request, "Sec-Fetch-Site");
-    const char *origin = http_header(request, "Origin");
-    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0) {
-        reply_refusal(reply, 403,
-                      "the request comes from a web page of another origin "
-                      "(Sec-Fetch-Site)");
-        return false;
-    }
-    if (origin != NULL && !origin_is_host(origin, http_header(request, "Host"))) {
-        reply_refusal(reply, 403,
-                      "the request comes from a web page of another origin "
-                      "(Origin is not Host)");
-        return false;
-    }
-    return true;
 }
 
 struct json_object *api_body(const struct http_request *request, struct err *err)

@@ -9,7 +9,7 @@
 #include "engine/requests.h"
 #include "exporter/api/api.h"
 
-/* The requester as sent by the client, printable and bounded; not authenticated. out holds
+/* The identity of the client, as stored; never what the client claims. out holds
  * SNAPSHOT_WHO_MAX. */
 void api_requester(const struct http_request *request, char *out);
 /* dryRun=All or nothing; as a query and as a list of words in a body. */
@@ -19,10 +19,6 @@ bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *e
 /* The body as an object, a new reference. Its Content-Type must be JSON, which an HTML form cannot
  * send; if it is not, the reply is filled. */
 bool api_is_json(const struct http_request *request, struct http_reply *reply);
-/* False, with the reply filled (403), for a cross-origin request of a browser: by Sec-Fetch-Site,
- * and by Origin compared with Host (a loopback address, see http.h; another port is another
- * origin). Programs send neither and pass. */
-bool api_is_same_origin(const struct http_request *request, struct http_reply *reply);
 struct json_object *api_body(const struct http_request *request, struct err *err);
 
 /* Refuses members of `object` that are not among `known`; `later` (may be NULL) lists fields that

@@ -31,6 +31,7 @@ static const struct writable {
     {KIND_POLICY, OBJECT_POLICY, true, false, spec_of_object},
     {KIND_QUOTA, OBJECT_QUOTA, true, false, spec_of_object},
     {KIND_DRAIN, OBJECT_DRAIN, true, false, spec_of_object},
+    {KIND_TOKEN, OBJECT_TOKEN, true, false, spec_of_object},
     {KIND_NAMESPACE, OBJECT_NAMESPACE, false, true, spec_of_namespace},
     {KIND_NODE, OBJECT_NODE, false, true, spec_of_node},
     {KIND_INSTANCE, OBJECT_GUEST, false, true, spec_of_guest},

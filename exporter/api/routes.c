@@ -90,6 +90,50 @@ const struct http_route *route_find(const char *method, const char *path,
     return NULL;
 }
 
+/* Copies the part of a pattern that `*at` is at and moves on to the next. */
+static void take_word(const char **at, char *out)
+{
+    size_t n = strcspn(*at, "/");
+    (void)snprintf(out, ROUTE_WORD_MAX, "%.*s", (int)n, *at);
+    *at += n + ((*at)[n] == '/');
+}
+
+static const char *verb_of(const struct http_route *route, bool has_name)
+{
+    static const char *const verbs[][2] = {
+        {"POST", "create"}, {"PUT", "update"}, {"PATCH", "patch"}, {"DELETE", "delete"}};
+    for (size_t i = 0; i < COUNT(verbs); i++)
+        if (strcmp(verbs[i][0], route->method) == 0)
+            return verbs[i][1];
+    return has_name ? "get" : "list";
+}
+
+/* "/apis/GROUP/VERSION[/namespaces/{ns}]/RESOURCE[/{name}[/SUBRESOURCE]]", or "/api/v1/...". */
+struct access_action route_action(const struct http_route *route, const char *ns,
+                                  struct route_action *storage)
+{
+    *storage = (struct route_action){0};
+    if (route->kind == KIND_NONE)
+        return (struct access_action){.verb = "get", .ns = ns, .path = route->pattern};
+    const char *at = route->pattern + 1;
+    char word[ROUTE_WORD_MAX];
+    take_word(&at, word);
+    if (strcmp(word, "apis") == 0)
+        take_word(&at, storage->group);
+    take_word(&at, word); /* the version */
+    if (strncmp(at, "namespaces/{ns}/", strlen("namespaces/{ns}/")) == 0)
+        at += strlen("namespaces/{ns}/");
+    take_word(&at, storage->resource);
+    bool has_name = *at != '\0';
+    take_word(&at, word); /* {name} */
+    take_word(&at, storage->subresource);
+    return (struct access_action){.verb = verb_of(route, has_name),
+                                  .group = storage->group,
+                                  .resource = storage->resource,
+                                  .subresource = storage->subresource,
+                                  .ns = ns};
+}
+
 enum http_lane route_lane(const struct http_route *route)
 {
     return route->lane;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "exporter/access/roles.h"
 #include "exporter/http/http.h"
 
 enum api_kind {
@@ -47,6 +48,14 @@ const struct http_route *routes_all(size_t *out_n);
 /* NULL when there is none; out_allow (ROUTE_ALLOW_MAX) then lists the methods of the path. */
 const struct http_route *route_find(const char *method, const char *path,
                                     struct route_parts *out_parts, char *out_allow);
+/* What a request for the route asks for, as roles.def names it: the resource is read from the
+ * pattern. Texts live in the storage. */
+enum { ROUTE_WORD_MAX = 64 };
+struct route_action {
+    char group[ROUTE_WORD_MAX], resource[ROUTE_WORD_MAX], subresource[ROUTE_WORD_MAX];
+};
+struct access_action route_action(const struct http_route *route, const char *ns,
+                                  struct route_action *storage);
 enum http_lane route_lane(const struct http_route *route);
 
 #endif

@@ -5,24 +5,41 @@
  */
 #include "exporter/http/http.h"
 
-#include <assert.h>
+#include <grp.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "exporter/http/http_page.h"
 #include "exporter/http/limits.h"
 
-enum { LOG_LINES_MAX = 5, LOG_WINDOW_MS = 60000, METHOD_MAX = 16, PATH_MAX_BYTES = 2048 };
+enum {
+    LOG_LINES_MAX = 5,
+    LOG_WINDOW_MS = 60000,
+    METHOD_MAX = 16,
+    PATH_MAX_BYTES = 2048,
+    HTTP_SOCKET_MAX = 108, /* sun_path */
+};
+
+struct listener {
+    struct http *http;
+    struct MHD_Daemon *daemon;
+    enum http_transport transport;
+    unsigned tag, port, connections_max;
+    int fd;
+    bool is_loopback;
+    gid_t gid;                  /* of a Unix socket; (gid_t)-1: none */
+    char path[HTTP_SOCKET_MAX]; /* of a Unix socket */
+};
 
 struct http {
-    struct MHD_Daemon *daemon;
-    int fd;
-    unsigned port;
+    struct listener listeners[HTTP_LISTENERS_MAX];
+    size_t n_listeners;
+    struct http_tls *tls;
     const struct clock *clock;
     struct http_service service;
     struct http_work *work;
@@ -30,13 +47,23 @@ struct http {
     struct log_budget {
         int64_t since_ms;
         unsigned lines, suppressed; /* in this minute; suppressed: beyond the limit */
-    } library_log, refusal_log;
+    } library_log;
+};
+
+/* One for each connection, from its first to its last moment. */
+struct client {
+    struct http_peer peer;
+    struct tls_material *material; /* TLS only */
+    bool is_known;                 /* the names of its certificate have been read */
 };
 
 struct exchange {
     struct http_job job; /* first: an http_job is cast to its exchange */
     struct http *http;
     struct MHD_Connection *connection;
+    struct client *client;
+    struct access_identity identity;
+    bool is_refused, must_wait; /* by the service's admit */
     char method[METHOD_MAX], path[PATH_MAX_BYTES], allow[ROUTE_ALLOW_MAX];
     const struct http_route *route;
     struct route_parts parts;
@@ -62,56 +89,24 @@ const char *http_header(const struct http_request *request, const char *key)
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, key);
 }
 
-/* ---- pages ---- */
-
-struct http_page {
-    atomic_int references;
-    struct MHD_Response *response;
-    const char *text; /* the response's */
-    size_t n;
+struct joining {
+    const char *key;
+    struct buf *out;
 };
 
-struct http_page *http_page_new(char *take_body, size_t n, const char *type)
+static enum MHD_Result join(void *cls, enum MHD_ValueKind kind, const char *key, const char *value)
 {
-    struct http_page *page = calloc(1, sizeof *page);
-    if (page != NULL)
-        page->response = MHD_create_response_from_buffer(n, take_body, MHD_RESPMEM_MUST_FREE);
-    if (page == NULL || page->response == NULL) {
-        free(take_body);
-        free(page);
-        return NULL;
-    }
-    atomic_init(&page->references, 1);
-    page->text = take_body;
-    page->n = n;
-    (void)MHD_add_response_header(page->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    return page;
+    (void)kind;
+    struct joining *joining = cls;
+    if (strcasecmp(key, joining->key) == 0 && value != NULL)
+        buf_addf(joining->out, "%s%s", joining->out->length > 0 ? "," : "", value);
+    return MHD_YES;
 }
 
-void http_page_add_header(struct http_page *page, const char *key, const char *value)
+void http_header_all(const struct http_request *request, const char *key, struct buf *out)
 {
-    (void)MHD_add_response_header(page->response, key, value);
-}
-
-const char *http_page_text(const struct http_page *page, size_t *out_n)
-{
-    *out_n = page->n;
-    return page->text;
-}
-
-struct http_page *http_page_ref(struct http_page *page)
-{
-    if (page != NULL)
-        (void)atomic_fetch_add(&page->references, 1);
-    return page;
-}
-
-void http_page_unref(struct http_page *page)
-{
-    if (page == NULL || atomic_fetch_sub(&page->references, 1) != 1)
-        return;
-    MHD_destroy_response(page->response); /* connections hold references of their own */
-    free(page);
+    struct joining joining = {key, out};
+    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, join, &joining);
 }
 
 /* ---- one exchange ---- */
@@ -125,13 +120,14 @@ static void exchange_free(struct exchange *e)
 }
 
 static struct exchange *exchange_new(struct http *http, struct MHD_Connection *connection,
-                                     const char *method, const char *path)
+                                     struct client *client, const char *method, const char *path)
 {
     struct exchange *e = calloc(1, sizeof *e);
     if (e == NULL)
         return NULL;
     e->http = http;
     e->connection = connection;
+    e->client = client;
     e->began_ms = clock_mono_ms(http->clock);
     buf_init(&e->body, EXPORTER_BODY_MAX);
     /* A truncated path could be another path: it gets no route. */
@@ -150,13 +146,22 @@ static struct http_request request_of(const struct exchange *e)
                                  .name = e->parts.has_name ? e->parts.name : NULL,
                                  .body = e->body.data == NULL ? "" : e->body.data,
                                  .body_bytes = e->body.length,
-                                 .connection = e->connection};
+                                 .connection = e->connection,
+                                 .peer = &e->client->peer,
+                                 .identity = &e->identity};
 }
 
 static void refuse(struct exchange *e, unsigned status, const char *text)
 {
     e->http->service.refuse(e->http->service.ctx, status, text, &e->reply);
     e->state = SERVED;
+}
+
+static enum http_admission admit(struct exchange *e, bool may_wait)
+{
+    struct http_request request = request_of(e);
+    return e->http->service.admit(e->http->service.ctx, e->route, &request, may_wait, &e->identity,
+                                  &e->reply);
 }
 
 static void serve(struct exchange *e)
@@ -181,6 +186,12 @@ static enum MHD_Result queue_body(struct exchange *e)
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (e->reply.allow[0] != '\0')
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, e->reply.allow);
+    if (e->reply.challenge) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                      "Bearer realm=\"ferry\"");
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                      "Basic realm=\"ferry\", charset=\"UTF-8\"");
+    }
     if (e->reply.try_again)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     enum MHD_Result queued = MHD_queue_response(e->connection, e->reply.status, response);
@@ -209,36 +220,14 @@ static bool may_log(struct http *http, struct log_budget *budget, unsigned max,
     return may;
 }
 
-/* Changes are always logged; refused requests are limited, since any client can repeat them. */
-static bool is_worth_a_line(const struct exchange *e)
-{
-    unsigned suppressed = 0;
-    if (e->reply.status < 400)
-        return true;
-    bool may = may_log(e->http, &e->http->refusal_log, HTTP_REFUSALS_LOGGED, &suppressed);
-    if (suppressed > 0)
-        LOG(WARN, "http_refusals_not_logged", FIELD_I64(COUNT, suppressed));
-    return may;
-}
-
-static void log_request(const struct exchange *e)
-{
-    const struct log_field fields[] = {FIELD_TEXT(METHOD, e->method), FIELD_TEXT(PATH, e->path),
-                                       FIELD_I64(STATUS, e->reply.status),
-                                       FIELD_I64(SPENT_MS,
-                                                 clock_mono_ms(e->http->clock) - e->began_ms)};
-    bool changes = strcmp(e->method, "GET") != 0 && strcmp(e->method, "HEAD") != 0;
-    enum log_level level = changes ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
-    if (log_enabled(level) && (!changes || is_worth_a_line(e)))
-        log_line(level, "http_request", fields, COUNT(fields));
-}
-
 static enum MHD_Result answer(struct exchange *e)
 {
-    log_request(e);
+    struct http_request request = request_of(e);
+    e->http->service.done(e->http->service.ctx, e->route, &request, e->reply.status,
+                          clock_mono_ms(e->http->clock) - e->began_ms);
     if (e->reply.page == NULL)
         return queue_body(e);
-    return MHD_queue_response(e->connection, e->reply.status, e->reply.page->response);
+    return MHD_queue_response(e->connection, e->reply.status, http_page_response(e->reply.page));
 }
 
 /* ---- workers ---- */
@@ -248,6 +237,8 @@ static void run_exchange(struct http_job *job, bool stopping)
     struct exchange *e = (struct exchange *)job;
     if (stopping)
         refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "Ferry is stopping");
+    else if (e->must_wait && admit(e, true) != HTTP_ADMITTED)
+        e->state = SERVED; /* the refusal */
     else
         serve(e);
     MHD_resume_connection(e->connection); /* e belongs to its connection again */
@@ -273,10 +264,14 @@ static enum MHD_Result give_to_worker(struct exchange *e)
 /* ---- libmicrohttpd's callbacks ---- */
 
 /* The headers have arrived, the body has not. A body declared too large is refused now if the
- * client waits for 100-continue, or if it is too long to drain. */
+ * client waits for 100-continue, or if it is too long to drain. The body of a request that is not
+ * admitted is drained, not kept: a client that is still sending would not see the answer. */
 static enum MHD_Result begin(struct exchange *e)
 {
     struct http_request request = request_of(e);
+    enum http_admission admission = admit(e, false);
+    e->is_refused = admission == HTTP_REFUSED;
+    e->must_wait = admission == HTTP_LATER;
     const char *length = http_header(&request, MHD_HTTP_HEADER_CONTENT_LENGTH);
     int64_t declared;
     if (length == NULL || !text_to_i64(length, 0, INT64_MAX, &declared))
@@ -284,7 +279,9 @@ static enum MHD_Result begin(struct exchange *e)
     bool waits = http_header(&request, MHD_HTTP_HEADER_EXPECT) != NULL;
     if (declared <= EXPORTER_BODY_MAX || (!waits && declared <= HTTP_DRAIN_MAX))
         return MHD_YES;
-    refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than 1 MiB");
+    if (!e->is_refused)
+        refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than 1 MiB");
+    e->state = SERVED;
     return answer(e);
 }
 
@@ -295,7 +292,8 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t n
     if (e->received > HTTP_DRAIN_MAX ||
         clock_mono_ms(e->http->clock) - e->began_ms > EXPORTER_TIMEOUT_S * INT64_C(1000))
         return MHD_NO;
-    buf_add_bytes(&e->body, bytes, n);
+    if (!e->is_refused)
+        buf_add_bytes(&e->body, bytes, n);
     return MHD_YES;
 }
 
@@ -308,19 +306,36 @@ static bool has_control_character(const char *text)
 
 static enum MHD_Result dispatch(struct exchange *e)
 {
-    struct http_request request = request_of(e);
-    const char *host = http_header(&request, MHD_HTTP_HEADER_HOST);
-    if (host != NULL && !http_host_is_loopback(host))
-        refuse(e, MHD_HTTP_MISDIRECTED_REQUEST, "the Host header is not a loopback address");
+    bool on_worker =
+        e->must_wait || (e->route != NULL && e->http->service.lane(e->route) == HTTP_LANE_WORKER);
+    if (e->is_refused)
+        e->state = SERVED;
     else if (has_control_character(e->path))
         refuse(e, MHD_HTTP_BAD_REQUEST, "the path has a control character in it");
     else if (e->body.failed)
         refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than 1 MiB");
-    else if (e->route != NULL && e->http->service.lane(e->route) == HTTP_LANE_WORKER)
+    else if (on_worker)
         return give_to_worker(e);
     else
         serve(e);
     return answer(e);
+}
+
+/* Who is at the other end; NULL: the connection cannot be used. */
+static struct client *client_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *context =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct client *client = context == NULL ? NULL : context->socket_context;
+    if (client == NULL || client->is_known || client->peer.transport != HTTP_TLS)
+        return client;
+    const union MHD_ConnectionInfo *tls =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (tls == NULL || client->material == NULL)
+        return NULL;
+    tls_material_names(client->material, tls->tls_session, &client->peer);
+    client->is_known = true;
+    return client;
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
@@ -330,7 +345,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     (void)version;
     struct exchange *e = *con_cls;
     if (e == NULL) {
-        e = exchange_new(cls, connection, method, url);
+        struct client *client = client_of(connection);
+        e = client == NULL ? NULL : exchange_new(cls, connection, client, method, url);
         *con_cls = e;
         return e == NULL ? MHD_NO : begin(e);
     }
@@ -354,6 +370,51 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     *con_cls = NULL;
     if (e != NULL)
         exchange_free(e);
+}
+
+/* Before the first byte is read, and for TLS before the handshake. */
+static struct client *client_new(struct listener *listener, struct MHD_Connection *connection)
+{
+    struct client *client = calloc(1, sizeof *client);
+    if (client == NULL)
+        return NULL;
+    struct http_peer *peer = &client->peer;
+    peer->transport = listener->transport;
+    peer->tag = listener->tag;
+    peer->is_loopback = listener->is_loopback;
+    peer->uid = (uid_t)-1;
+    if (listener->transport == HTTP_UNIX) {
+        const union MHD_ConnectionInfo *fd =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        if (fd != NULL && http_peer_of_socket(fd->connect_fd, listener->gid, peer))
+            return client;
+        free(client);
+        return NULL;
+    }
+    const union MHD_ConnectionInfo *address =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    http_peer_address(address == NULL ? NULL : address->client_addr, peer->address);
+    if (listener->transport == HTTP_TLS) {
+        const union MHD_ConnectionInfo *tls =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        client->material =
+            http_tls_attach(listener->http->tls, tls == NULL ? NULL : tls->tls_session);
+    }
+    return client;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *socket_context = client_new(cls, connection);
+        return;
+    }
+    struct client *client = *socket_context;
+    *socket_context = NULL;
+    if (client != NULL)
+        tls_material_unref(client->material);
+    free(client);
 }
 
 /* Decodes a path, key or value in place. "%00" would truncate the text, so it becomes a character
@@ -386,20 +447,87 @@ static void on_log(void *cls, const char *fmt, va_list args)
 
 /* ---- life ---- */
 
-static struct MHD_Daemon *start(struct http *http)
+static struct MHD_Daemon *start(struct listener *listener)
 {
+    struct http *http = listener->http;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER,
-                            on_log, http, MHD_OPTION_LISTEN_SOCKET, http->fd,
-                            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)HTTP_THREADS,
-                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)EXPORTER_CONNECTIONS_MAX,
-                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)EXPORTER_TIMEOUT_S,
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_MAX,
-                            MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, http,
-                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_END);
+    unsigned threads = listener->transport == HTTP_UNIX ? HTTP_THREADS / 2 : HTTP_THREADS;
+    struct MHD_OptionItem tls_items[3] = {{MHD_OPTION_END, 0, NULL}};
+    struct tls_material *material = NULL;
+    if (listener->transport == HTTP_TLS) {
+        const char *cert, *key;
+        material = http_tls_material(http->tls);
+        tls_material_pem(material, &cert, &key);
+        flags |= MHD_USE_TLS;
+        union {
+            const char *from;
+            void *to;
+        } cert_text = {cert}, key_text = {key};
+        tls_items[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, cert_text.to};
+        tls_items[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, key_text.to};
+        tls_items[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    }
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, http,
+        MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
+        MHD_OPTION_CONNECTION_LIMIT, listener->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)EXPORTER_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_MAX,
+        MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_ARRAY, tls_items,
+        MHD_OPTION_END);
+    tls_material_unref(material);
+    return daemon;
 }
 
-struct http *http_new(const char *listen, const struct clock *clock,
+static gid_t find_group(const char *name)
+{
+    struct group entry, *found = NULL;
+    char members[16384];
+    if (name == NULL || name[0] == '\0' ||
+        getgrnam_r(name, &entry, members, sizeof members, &found) != 0 || found == NULL)
+        return (gid_t)-1;
+    return found->gr_gid;
+}
+
+/* Each listener has its share: a full one leaves the others reachable. */
+static unsigned connections_of(const struct http_config *config, enum http_transport transport)
+{
+    unsigned n_tcp = 0;
+    for (size_t i = 0; i < config->n_listeners; i++)
+        n_tcp += config->listeners[i].transport != HTTP_UNIX;
+    return transport == HTTP_UNIX ? EXPORTER_SOCKET_CONNECTIONS_MAX
+                                  : EXPORTER_CONNECTIONS_MAX / n_tcp;
+}
+
+static bool open_listener(struct http *http, const struct http_listener_config *config,
+                          unsigned connections_max, struct err *err)
+{
+    struct listener *listener = &http->listeners[http->n_listeners];
+    *listener = (struct listener){.http = http,
+                                  .transport = config->transport,
+                                  .tag = config->tag,
+                                  .connections_max = connections_max,
+                                  .gid = (gid_t)-1,
+                                  .is_loopback = true};
+    if (config->transport == HTTP_UNIX) {
+        listener->gid = find_group(config->group);
+        listener->fd = http_listen_unix(config->address, listener->gid, err);
+        if (listener->fd >= 0)
+            TEXT_SET(listener->path, config->address);
+    } else {
+        if (!http_address_is_loopback(config->address, &listener->is_loopback, err))
+            return false;
+        listener->fd = http_listen_tcp(config->address, &listener->port, err);
+    }
+    if (listener->fd < 0)
+        return false;
+    http->n_listeners++;
+    listener->daemon = start(listener);
+    return listener->daemon != NULL ||
+           err_set(err, ERR_IO, "cannot start the HTTP server on %s", config->address);
+}
+
+struct http *http_new(const struct http_config *config, const struct clock *clock,
                       const struct http_service *service, struct err *err)
 {
     struct http *http = calloc(1, sizeof *http);
@@ -409,17 +537,18 @@ struct http *http_new(const char *listen, const struct clock *clock,
     }
     http->clock = clock;
     http->service = *service;
-    http->library_log.since_ms = http->refusal_log.since_ms = clock_mono_ms(clock);
+    http->tls = config->tls;
+    http->library_log.since_ms = clock_mono_ms(clock);
     (void)pthread_mutex_init(&http->log_lock, NULL);
-    http->fd = http_listen(listen, &http->port, err);
-    if (http->fd >= 0)
-        http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, err);
-    if (http->work != NULL) {
-        http->daemon = start(http);
-        if (http->daemon != NULL)
-            return http;
-        err_set(err, ERR_IO, "cannot start the HTTP server on %s", listen);
-    }
+    http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, err);
+    bool is_open = http->work != NULL;
+    if (config->n_listeners > HTTP_LISTENERS_MAX)
+        is_open = err_set(err, ERR_LIMIT, "at most %d listeners", HTTP_LISTENERS_MAX);
+    for (size_t i = 0; is_open && i < config->n_listeners; i++)
+        is_open = open_listener(http, &config->listeners[i],
+                                connections_of(config, config->listeners[i].transport), err);
+    if (is_open)
+        return http;
     http_free(http);
     return NULL;
 }
@@ -428,20 +557,25 @@ void http_free(struct http *http)
 {
     if (http == NULL)
         return;
-    if (http->daemon != NULL)
-        (void)MHD_quiesce_daemon(http->daemon);
+    for (size_t i = 0; i < http->n_listeners; i++) {
+        if (http->listeners[i].daemon != NULL)
+            (void)MHD_quiesce_daemon(http->listeners[i].daemon);
+        if (http->listeners[i].path[0] != '\0')
+            (void)unlink(http->listeners[i].path);
+    }
     if (http->work != NULL)
-        http_work_stop(http->work); /* no connection may be suspended when the daemon stops */
-    if (http->daemon != NULL)
-        MHD_stop_daemon(http->daemon);
+        http_work_stop(http->work); /* no connection may be suspended when a daemon stops */
+    for (size_t i = 0; i < http->n_listeners; i++)
+        if (http->listeners[i].daemon != NULL)
+            MHD_stop_daemon(http->listeners[i].daemon);
     http_work_free(http->work); /* a request could push until here */
-    if (http->fd >= 0)
-        (void)close(http->fd);
+    for (size_t i = 0; i < http->n_listeners; i++)
+        (void)close(http->listeners[i].fd);
     (void)pthread_mutex_destroy(&http->log_lock);
     free(http);
 }
 
-unsigned http_port(const struct http *http)
+unsigned http_port(const struct http *http, size_t listener)
 {
-    return http->port;
+    return listener < http->n_listeners ? http->listeners[listener].port : 0;
 }

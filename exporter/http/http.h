@@ -1,10 +1,10 @@
 /* http.h - the only user of libmicrohttpd: a bounded HTTP server that passes whole requests to
- * handlers and sends whole replies.
+ * handlers and sends whole replies, on several listeners: Unix sockets, plain TCP and TLS.
  *
  * Bounded: connections, header and body size, idle time, and the time a body may take. Handlers of
  * WORKER routes run on threads of their own while the connection is suspended; when too many wait,
- * the answer is 429. Without TLS clients are not authenticated, so it listens only on loopback
- * addresses and refuses any other Host header (DNS rebinding).
+ * the answer is 429. Who may ask for what is the service's (admit); the server reports what it
+ * knows about the client (http_peer.h).
  */
 #ifndef EXPORTER_HTTP_HTTP_H
 #define EXPORTER_HTTP_HTTP_H
@@ -14,13 +14,16 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "exporter/access/identity.h"
+#include "exporter/http/http_peer.h"
+#include "exporter/http/http_tls.h"
 
 enum {
-    HTTP_THREADS = 4,
+    HTTP_LISTENERS_MAX = 8,
+    HTTP_THREADS = 4, /* of a TCP listener; a Unix socket has half of them */
     HTTP_WORKERS = 4,
     HTTP_WORK_MAX = 64,                /* requests waiting for a worker */
     HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
-    HTTP_REFUSALS_LOGGED = 30,         /* changes that were refused, per minute */
     HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* bytes of a too large body drained before 413 */
 };
 
@@ -39,10 +42,15 @@ struct http_request { /* borrowed while the handler runs */
     const char *body;      /* terminated; "" when there is none */
     size_t body_bytes;
     void *connection;
+    const struct http_peer *peer;
+    const struct access_identity *identity; /* set by admit */
 };
 /* A query argument or header of the request; NULL: absent, "": without a value. */
 const char *http_query(const struct http_request *request, const char *key);
 const char *http_header(const struct http_request *request, const char *key);
+/* All values of a header that may be repeated, joined by commas. */
+struct buf;
+void http_header_all(const struct http_request *request, const char *key, struct buf *out);
 
 /* A body that many connections share. Counted; any thread. */
 struct http_page;
@@ -60,8 +68,11 @@ struct http_reply {
     size_t body_bytes;
     struct http_page *page; /* instead of body; one reference, owned */
     char allow[64];         /* for 405 */
+    bool challenge;         /* adds WWW-Authenticate, for 401 */
     bool try_again;         /* adds Retry-After: 1; clients then retry */
 };
+
+enum http_admission { HTTP_ADMITTED, HTTP_REFUSED, HTTP_LATER };
 
 struct http_service {
     void *ctx;
@@ -70,6 +81,16 @@ struct http_service {
     const struct http_route *(*find)(const char *method, const char *path,
                                      struct route_parts *out_parts, char *out_allow);
     enum http_lane (*lane)(const struct http_route *route);
+    /* May this client ask for that? Called when the headers have arrived: a refused body is not
+     * kept. REFUSED: the reply is filled. LATER: to decide takes long; called again on a worker,
+     * with may_wait. route NULL: there is none. */
+    enum http_admission (*admit)(void *ctx, const struct http_route *route,
+                                 const struct http_request *request, bool may_wait,
+                                 struct access_identity *out_identity,
+                                 struct http_reply *out_reply);
+    /* A request was answered or refused with that status; for logs. */
+    void (*done)(void *ctx, const struct http_route *route, const struct http_request *request,
+                 unsigned status, int64_t spent_ms);
     /* Fills the reply. route NULL: there is none; `allow` then names the methods the path has,
      * empty when the path is unknown. Threads: several at once. */
     void (*serve)(void *ctx, const struct http_route *route, const struct http_request *request,
@@ -78,17 +99,36 @@ struct http_service {
     void (*refuse)(void *ctx, unsigned status, const char *text, struct http_reply *out_reply);
 };
 
+struct http_listener_config {
+    /* "ADDR:PORT", "[V6]:PORT", "localhost:PORT", or the path of a Unix socket. */
+    const char *address;
+    enum http_transport transport;
+    const char *group; /* of a Unix socket: it may connect; NULL or unknown: only the own user */
+    unsigned tag;      /* the service's own: peer->tag */
+};
+struct http_config {
+    const struct http_listener_config *listeners;
+    size_t n_listeners;   /* at most HTTP_LISTENERS_MAX */
+    struct http_tls *tls; /* of the TLS listeners; borrowed */
+};
 struct http;
-struct http *http_new(const char *listen, const struct clock *clock,
+struct http *http_new(const struct http_config *config, const struct clock *clock,
                       const struct http_service *service, struct err *err);
 /* Stops accepting, waits for running handlers, answers 503 to waiting requests. */
 void http_free(struct http *http);
 DEFINE_OWNED(http)
-unsigned http_port(const struct http *http);
+unsigned http_port(const struct http *http, size_t listener); /* 0: a Unix socket */
 
-/* http_listen.c: "ADDR:PORT", "[V6]:PORT" or "localhost:PORT" to a listening socket. */
-int http_listen(const char *listen, unsigned *out_port, struct err *err); /* -1 on failure */
-bool http_host_is_loopback(const char *host);
+/* http_listen.c: a listening socket; -1 on failure. */
+int http_listen_tcp(const char *address, unsigned *out_port, struct err *err);
+/* Mode 0660, group gid ((gid_t)-1: unchanged). Replaces the socket of a process that is gone. */
+int http_listen_unix(const char *path, gid_t gid, struct err *err);
+/* Is an address of the configuration a loopback one? ERR_INVALID: it is no address. */
+bool http_address_is_loopback(const char *address, bool *out_loopback, struct err *err);
+/* A Host header without its port, "[::1]" without brackets; false: too long. */
+bool http_host_name(const char *host, char *out, size_t n);
+bool http_name_is_loopback(const char *name);
+bool http_name_is_address(const char *name); /* an IP address, not a name */
 
 /* http_work.c: a fixed number of threads that run jobs in order of arrival. */
 struct http_work;

@@ -3,7 +3,8 @@
 #define EXPORTER_HTTP_LIMITS_H
 
 enum {
-    EXPORTER_CONNECTIONS_MAX = 512,
+    EXPORTER_CONNECTIONS_MAX = 512,        /* over TCP, all listeners together */
+    EXPORTER_SOCKET_CONNECTIONS_MAX = 128, /* over a Unix socket */
     EXPORTER_BODY_MAX = 1024 * 1024,
     EXPORTER_TIMEOUT_S = 30,
     EXPORTER_PAGE_MAX = 64 * 1024 * 1024,

@@ -64,8 +64,8 @@ static void law_of_the_config(const struct config *config)
 {
     char text[HV_TEXT_MAX];
     law_of_the_hosts(config);
-    FUZZ_LAW(config->state_dir[0] != '\0' && strrchr(config->listen, ':') != NULL,
-             "state '%s', listen '%s'", config->state_dir, config->listen);
+    FUZZ_LAW(config->state_dir[0] != '\0' && strrchr(config->access.listen[0], ':') != NULL,
+             "state '%s', listen '%s'", config->state_dir, config->access.listen[0]);
     FUZZ_LAW(config->migration.bandwidth >= 0 && config->migration.bandwidth <= INT64_C(1) << 43 &&
                  config->bandwidth_per_node <= UINT64_C(1) << 43,
              "too much bandwidth");

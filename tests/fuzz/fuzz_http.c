@@ -45,7 +45,8 @@ static char *read_headers(char *line, struct api_fields *fields)
 /* Only spellings of a loopback address get in; a name never does. */
 static void law_of_the_host(const char *host)
 {
-    if (host == NULL || !http_host_is_loopback(host))
+    char name[256];
+    if (host == NULL || !http_host_name(host, name, sizeof name) || !http_name_is_loopback(name))
         return;
     bool is_name = strncmp(host, "localhost", 9) == 0;
     const char *rest = is_name ? host + 9 : host;

@@ -158,6 +158,7 @@ YAML
     cat <<YAML
 state: $LAB/ferry
 listen: 127.0.0.1:$(free_port)
+socket: $LAB/ferry.sock
 log: {level: info, format: json}
 migrations:
   bandwidthPerMigration: 64Mi

@@ -10,7 +10,7 @@ pod_of() { api "$PODS" | jq -r --arg g "$1" '.items[] | select(.metadata.labels[
 evict() {
     local pod
     pod=$(pod_of "$1")
-    curl -sS -m 5 -o "$TEST_DIR/answer" -w '%{http_code} ' "$SERVER$PODS/$pod/eviction" -H 'Content-Type: application/json' \
+    curl -sS -m 5 -o "$TEST_DIR/answer" -w '%{http_code} ' --unix-socket "$SOCKET" "http://localhost$PODS/$pod/eviction" -H 'Content-Type: application/json' \
         -d "{\"apiVersion\": \"policy/v1\", \"kind\": \"Eviction\", \"metadata\": {\"name\": \"$pod\", \"namespace\": \"default\"}}"
     jq -r .message "$TEST_DIR/answer"
 }

@@ -96,21 +96,21 @@ arrived) # it ended while nobody was there
     ;;
 two_appliances) # on the same hosts, with stores of their own
     in_precopy
-    first_server=$SERVER first_state=$STATE first_process=$FERRY_PROCESS
-    STATE=$TEST_DIR/state2 PORT=$(free_port) SERVER=http://127.0.0.1:$PORT
-    sed -i "s|^state:.*|state: $STATE|; s|^listen:.*|listen: 127.0.0.1:$PORT|" "$TEST_DIR/ferry.yaml"
+    first_server=$SERVER first_socket=$SOCKET first_state=$STATE first_process=$FERRY_PROCESS
+    STATE=$TEST_DIR/state2 PORT=$(free_port) SERVER=http://127.0.0.1:$PORT SOCKET=$TEST_DIR/second.sock
+    sed -i "s|^state:.*|state: $STATE|; s|^listen:.*|listen: 127.0.0.1:$PORT|; s|^socket:.*|socket: $SOCKET|" "$TEST_DIR/ferry.yaml"
     start_ferry
     wait_until 20 orphaned || fail 'the second one does not notice'
     refused
     [ -z "$(newest_job g-f)" ] || fail 'the second one made a job of it'
-    SERVER=$first_server
+    SERVER=$first_server SOCKET=$first_socket
     wait_final "$job" 90
     assert_job "$job" .status.phase Succeeded
     wait_until 20 not_marked h2 || fail 'the mark stays'
-    SERVER=http://127.0.0.1:$PORT
+    SERVER=http://127.0.0.1:$PORT SOCKET=$TEST_DIR/second.sock
     wait_until 20 pages 0 || fail 'the second one still shows it'
     assert_equal 'orders of the second' "$(sql 'SELECT count(*) FROM intents')" 0
     kill_ferry KILL
-    SERVER=$first_server STATE=$first_state FERRY_PROCESS=$first_process
+    SERVER=$first_server SOCKET=$first_socket STATE=$first_state FERRY_PROCESS=$first_process
     ;;
 esac

@@ -12,7 +12,8 @@ need_lab
 
 STATE=$TEST_DIR/state
 PORT=$(free_port)
-SERVER=http://127.0.0.1:$PORT
+SERVER=http://127.0.0.1:$PORT # what Prometheus and browsers use: read-only
+SOCKET=$TEST_DIR/ferry.sock    # what changes go through
 FERRY_LOG=$TEST_DIR/ferry.log
 FERRY_PROCESS='' # "PID START" of the appliance
 MIGRATIONS=/apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrations
@@ -196,7 +197,7 @@ write_config() { # [MIGRATIONS_AT_ONCE]
     {
         sed '/^state:/,$d' "$LAB/ferry.yaml" | awk -v hosts=" ${LAB_HOSTS[*]} " \
             '/^  - name:/ {skip = !index(hosts, " " $3 " ")} !skip'
-        printf '%s\n' "state: $STATE" "listen: 127.0.0.1:$PORT" 'log: {level: info, format: json}' \
+        printf '%s\n' "state: $STATE" "listen: 127.0.0.1:$PORT" "socket: $SOCKET" 'log: {level: info, format: json}' \
             'migrations:' '  bandwidthPerMigration: 64Mi' \
             "  parallelMigrationsPerCluster: ${1:-20}" '  parallelOutboundMigrationsPerNode: 20' '  parallelInboundMigrationsPerNode: 20'
     } >"$TEST_DIR/ferry.yaml"
@@ -242,8 +243,8 @@ stop_ferry() {
     [ $status = 0 ] || { note "FAIL: ferry serve ended with status $status" && return 1; }
 }
 kill9_ferry() { note 'kill -9' && kill_ferry KILL; }
-ferry() { FERRY_SERVER=$SERVER timeout 120 "${INSIDE[@]}" "$FERRY" "$@"; }
-api() { "${INSIDE[@]}" curl -sS -m 5 --fail-with-body "$SERVER$1" "${@:2}"; } # PATH [curl option]...
+ferry() { FERRY_SERVER=unix:$SOCKET timeout 120 "${INSIDE[@]}" "$FERRY" "$@"; }
+api() { "${INSIDE[@]}" curl -sS -m 5 --fail-with-body --unix-socket "$SOCKET" "http://localhost$1" "${@:2}"; } # PATH [curl option]...
 metrics() { "${INSIDE[@]}" curl -sS -m 5 --fail "$SERVER/metrics"; }
 
 # --- jobs ---

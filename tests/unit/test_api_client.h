@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -36,6 +37,18 @@ static inline int dial(unsigned port)
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     struct timeval patience = {.tv_sec = 20};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static inline int dial_socket(const char *path)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = 20};
+    TEXT_SET(to.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
@@ -80,14 +93,13 @@ static inline struct answer receive(int fd)
 }
 
 /* headers: whole lines with CRLF, or "". */
-static inline struct answer ask_port(unsigned port, const char *method, const char *path,
-                                     const char *headers, const char *body)
+static inline struct answer ask_fd(int fd, const char *method, const char *path,
+                                   const char *headers, const char *body)
 {
-    int fd = dial(port);
     struct buf text;
     buf_init(&text, 64 << 20);
-    buf_addf(&text, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n%s", method, path,
-             port, headers);
+    buf_addf(&text, "%s %s HTTP/1.1\r\n%sConnection: close\r\n%s", method, path,
+             strstr(headers, "Host: ") == NULL ? "Host: localhost\r\n" : "", headers);
     if (body != NULL)
         buf_addf(&text, "Content-Length: %zu\r\n", strlen(body));
     buf_add(&text, "\r\n");
@@ -95,6 +107,15 @@ static inline struct answer ask_port(unsigned port, const char *method, const ch
     send_all(fd, text.data, text.length);
     buf_fini(&text);
     return receive(fd);
+}
+
+static inline struct answer ask_port(unsigned port, const char *method, const char *path,
+                                     const char *headers, const char *body)
+{
+    char all[2048];
+    (void)snprintf(all, sizeof all, "Host: 127.0.0.1:%u\r\n%s", port, headers);
+    return ask_fd(dial(port), method, path, strstr(headers, "Host: ") == NULL ? all : headers,
+                  body);
 }
 
 /* The text at a dotted path of the answer, "" when there is none. */

@@ -6,9 +6,11 @@
 #include "tests/test.h"
 
 #include <pthread.h>
+#include <pwd.h>
 
 #include "exporter/api/routes.h"
 #include "exporter/exporter.h"
+#include "tests/unit/test_access.h"
 #include "tests/unit/test_api_client.h"
 #include "tests/unit/test_api_fake.h"
 
@@ -42,6 +44,8 @@ struct rig {
     struct store store;
     struct exporter *x;
     unsigned port;
+    char folder[32], socket[48]; /* where changes are asked for */
+    char user[64];               /* who asks there, as the engine hears it */
 };
 
 /* One migration that left the view, judged long ago: "gone". */
@@ -93,7 +97,14 @@ static inline int rig_up(void **state)
     (void)pthread_cond_init(&rig->engine.changed, NULL);
     rig->engine.generation = 100;
     rig->store.ops = &ops;
-    const struct exporter_config config = {.listen = "127.0.0.1:0", .version = "0.1.0"};
+    struct access_config access = test_access();
+    TEXT_SET(rig->folder, "/tmp/ferry-api-XXXXXX");
+    assert_non_null(mkdtemp(rig->folder));
+    (void)snprintf(rig->socket, sizeof rig->socket, "%s/s", rig->folder);
+    TEXT_SET(access.socket, rig->socket);
+    const struct passwd *login = getpwuid(geteuid());
+    (void)snprintf(rig->user, sizeof rig->user, "socket:%s", login == NULL ? "" : login->pw_name);
+    const struct exporter_config config = {.access = &access, .version = "0.1.0"};
     const struct exporter_parts parts = {clock_system(),
                                          {&rig->engine, fake_create, fake_cancel, fake_put,
                                           fake_remove, fake_evict, fake_ask, fake_resolve},
@@ -103,7 +114,7 @@ static inline int rig_up(void **state)
     if (rig->x == NULL)
         fail_msg("%s", err.text);
     rig->engine.x = rig->x;
-    rig->port = exporter_port(rig->x);
+    rig->port = exporter_port(rig->x, 1);
     struct world *world = world_new(42);
     exporter_on_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
@@ -116,6 +127,7 @@ static inline int rig_down(void **state)
     struct rig *rig = *state;
     fake_set_blocking(&rig->engine, false);
     exporter_free(rig->x);
+    (void)rmdir(rig->folder);
     (void)pthread_cond_destroy(&rig->engine.changed);
     (void)pthread_mutex_destroy(&rig->engine.lock);
     free(rig);
@@ -126,7 +138,7 @@ static inline int rig_down(void **state)
 static inline struct answer ask(const struct rig *rig, const char *method, const char *path,
                                 const char *headers, const char *body)
 {
-    return ask_port(rig->port, method, path, headers, body);
+    return ask_fd(dial_socket(rig->socket), method, path, headers, body);
 }
 
 static inline struct answer get(const struct rig *rig, const char *path)

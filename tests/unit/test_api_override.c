@@ -14,13 +14,13 @@ static void a_recovery_is_asked_for_again(void **state)
     struct rig *rig = *state;
     static const char *const bodies[] = {NULL, "", "{}"};
     for (size_t i = 0; i < COUNT(bodies); i++) {
-        struct answer a = ask(rig, "POST", RECOVER, AS_JSON "X-Ferry-User: bob\r\n", bodies[i]);
+        struct answer a = ask(rig, "POST", RECOVER, AS_JSON, bodies[i]);
         assert_int_equal(a.status, 202);
         assert_string_equal(at(&a, "status"), "Success");
         assert_int_equal(rig->engine.last_override.kind, RESOLVE_RECOVER);
         assert_string_equal(rig->engine.last_override.ns, "default");
         assert_string_equal(rig->engine.last_override.name, "moving");
-        assert_string_equal(rig->engine.last_override.requester, "bob");
+        assert_string_equal(rig->engine.last_override.requester, rig->user);
         assert_string_equal(rig->engine.last_override.why, "");
         answer_fini(&a);
     }
@@ -41,13 +41,13 @@ static void each_place_is_handed_on_with_its_reason(void **state)
          "beide Hosts brannten \xc3\xa4"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct answer a = ask(rig, "POST", RESOLVE, AS_JSON "X-Ferry-User: bob\r\n", rows[i].body);
+        struct answer a = ask(rig, "POST", RESOLVE, AS_JSON, rows[i].body);
         assert_int_equal(a.status, 200);
         assert_string_equal(at(&a, "status"), "Success");
         assert_int_equal(rig->engine.last_override.kind, rows[i].word);
         assert_string_equal(rig->engine.last_override.why, rows[i].why);
         assert_string_equal(rig->engine.last_override.name, "moving");
-        assert_string_equal(rig->engine.last_override.requester, "bob");
+        assert_string_equal(rig->engine.last_override.requester, rig->user);
         answer_fini(&a);
     }
 }

@@ -133,14 +133,13 @@ static void an_eviction_is_handed_on_as_it_was_said(void **state)
         char path[160];
         (void)snprintf(path, sizeof path, SOURCE_POD "/eviction%s", evictions[i].query);
         struct answer a =
-            ask(rig, "POST", path, "Content-Type: application/json\r\nX-Ferry-User: bob\r\n",
-                evictions[i].body);
+            ask(rig, "POST", path, "Content-Type: application/json\r\n", evictions[i].body);
         assert_int_equal(a.status, 201);
         assert_string_equal(at(&a, "status"), "Success");
         const struct eviction_request *got = &rig->engine.last_eviction;
         assert_string_equal(got->ns, "default");
         assert_string_equal(got->pod, "virt-launcher-vm2-abcde");
-        assert_string_equal(got->requester, "bob");
+        assert_string_equal(got->requester, rig->user);
         assert_int_equal(got->descheduler, evictions[i].descheduler);
         assert_int_equal(got->allow_shutdown, evictions[i].allow_shutdown);
         assert_int_equal(got->dry_run, evictions[i].dry_run);

@@ -3,6 +3,7 @@
 
 #include "exporter/exporter.h"
 #include "store/sqlite.h"
+#include "tests/unit/test_access.h"
 #include "tests/unit/test_api_client.h"
 
 #define JSON "Content-Type: application/json\r\n"
@@ -21,13 +22,14 @@ static int rig_up(void **state)
     (void)snprintf(rig.dir, sizeof rig.dir, "/tmp/ferry-api-query-XXXXXX");
     assert_non_null(mkdtemp(rig.dir));
     rig.store = store_sqlite_open(rig.dir, &err);
-    const struct exporter_config config = {.listen = "127.0.0.1:0", .version = "0.1.0"};
+    const struct access_config access = test_access();
+    const struct exporter_config config = {.access = &access, .version = "0.1.0"};
     const struct exporter_parts parts = {
         .clock = clock_system(), .store = rig.store, .state_dir = rig.dir};
     rig.x = rig.store != NULL ? exporter_new(&config, &parts, &err) : NULL;
     if (rig.x == NULL)
         fail_msg("%s", err.text);
-    rig.port = exporter_port(rig.x);
+    rig.port = exporter_port(rig.x, 0);
     *state = &rig;
     return 0;
 }

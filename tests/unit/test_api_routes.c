@@ -161,7 +161,7 @@ static const char *name_of(const struct http_route *route)
         [KIND_NODE] = "a",           [KIND_POD] = "virt-launcher-vm2-abcde",
         [KIND_NAMESPACE] = "prod",   [KIND_QUOTA] = "small",
         [KIND_POLICY] = "gentle",    [KIND_DRAIN] = "b-now",
-        [KIND_INCIDENT] = "broke",
+        [KIND_INCIDENT] = "broke",   [KIND_TOKEN] = "fresh", /* made just before */
     };
     return route->kind == KIND_NONE ? "v1" : names[route->kind];
 }
@@ -205,8 +205,10 @@ static struct answer call_route(const struct rig *rig, const struct http_route *
     if (strcmp(route->method, "POST") == 0)
         return post(rig, path,
                     route->kind == KIND_POD ? "{}"
-                    : names_a_guest         ? "{\"spec\":{\"vmiName\":\"vm3\"}}"
-                                            : "{\"metadata\":{\"name\":\"fresh\"},\"spec\":{}}");
+                    : route->kind == KIND_TOKEN
+                        ? "{\"metadata\":{\"name\":\"fresh\"},\"spec\":{\"role\":\"viewer\"}}"
+                    : names_a_guest ? "{\"spec\":{\"vmiName\":\"vm3\"}}"
+                                    : "{\"metadata\":{\"name\":\"fresh\"},\"spec\":{}}");
     if (strcmp(route->method, "PUT") != 0)
         return ask(rig, route->method, path, "", NULL);
     if (!is_object)

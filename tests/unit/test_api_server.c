@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "exporter/request_log.h"
 #include "tests/unit/test_api_http.h"
 
 #define SUCCEEDED "ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\",policy=\"\"}"
@@ -70,22 +71,23 @@ static void an_exporter_without_a_snapshot_still_answers(void **state)
     (void)state;
     struct err err = {0};
     struct rig rig = {0};
-    const struct exporter_config config = {.listen = "127.0.0.1:0", .version = "0.1.0"};
+    const struct access_config access = test_access();
+    const struct exporter_config config = {.access = &access, .version = "0.1.0"};
     const struct exporter_parts parts = {.clock = clock_system()};
     OWNED(exporter) x = exporter_new(&config, &parts, &err);
     assert_non_null(x);
-    rig.port = exporter_port(x);
-    struct answer a = get(&rig, "/metrics");
+    rig.port = exporter_port(x, 0);
+    struct answer a = ask_port(rig.port, "GET", "/metrics", "", NULL);
     assert_int_equal(a.status, 200);
     assert_non_null(strstr(a.body, "ferry_build_info{version=\"0.1.0\"} 1\n"));
     answer_fini(&a);
-    a = get(&rig, "/api/v1/nodes");
+    a = ask_port(rig.port, "GET", "/api/v1/nodes", "", NULL);
     assert_refused(&a, 503, "ServiceUnavailable");
     answer_fini(&a);
-    a = get(&rig, VMIM_PATH "/x");
+    a = ask_port(rig.port, "GET", VMIM_PATH "/x", "", NULL);
     assert_refused(&a, 503, "ServiceUnavailable");
     answer_fini(&a);
-    a = get(&rig, "/api/v1/events"); /* no store either */
+    a = ask_port(rig.port, "GET", "/api/v1/events", "", NULL); /* no store either */
     assert_int_equal(a.status, 200);
     answer_fini(&a);
 }
@@ -195,7 +197,7 @@ static void refused_changes_do_not_flood_the_log(void **state)
     FILE *log = tmpfile();
     assert_non_null(log);
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, fileno(log));
-    for (size_t i = 0; i < 3 * HTTP_REFUSALS_LOGGED; i++) {
+    for (size_t i = 0; i < 3 * REQUEST_LOG_REFUSALS_MAX; i++) {
         struct answer a = ask(rig, "POST", "/metrics", "", "");
         assert_int_equal(a.status, 405);
         answer_fini(&a);
@@ -204,7 +206,7 @@ static void refused_changes_do_not_flood_the_log(void **state)
     assert_int_equal(a.status, 200);
     answer_fini(&a);
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
-    assert_int_equal(count_lines(dup(fileno(log)), "status=405"), HTTP_REFUSALS_LOGGED);
+    assert_int_equal(count_lines(dup(fileno(log)), "status=405"), REQUEST_LOG_REFUSALS_MAX);
     assert_int_equal(count_lines(dup(fileno(log)), "status=200"), 1); /* what was done is told */
     (void)fclose(log);
 }
@@ -229,7 +231,7 @@ static void head_is_get_without_a_body(void **state)
 static struct answer post_bytes(const struct rig *rig, size_t bytes, size_t sent,
                                 const char *headers)
 {
-    int fd = dial(rig->port);
+    int fd = dial_socket(rig->socket);
     char head[512];
     (void)snprintf(head, sizeof head,
                    "POST " VMIM_PATH " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -264,7 +266,7 @@ static void a_body_over_the_limit_is_413(void **state)
 static void an_endless_body_is_cut_off(void **state)
 {
     struct rig *rig = *state;
-    int fd = dial(rig->port);
+    int fd = dial_socket(rig->socket);
     static const char head[] = "POST " VMIM_PATH " HTTP/1.1\r\nHost: localhost\r\n"
                                "Content-Type: application/json\r\n"
                                "Transfer-Encoding: chunked\r\n\r\n";
@@ -327,7 +329,7 @@ static void a_foreign_host_header_is_refused(void **state)
     }
 }
 
-static void only_loopback_is_listened_on(void **state)
+static void off_loopback_only_tls_is_listened_on(void **state)
 {
     struct rig *rig = *state;
     char taken[64];
@@ -337,9 +339,9 @@ static void only_loopback_is_listened_on(void **state)
         enum err_code code;
         const char *says;
     } rows[] = {
-        {"0.0.0.0:0", ERR_INVALID, "not loopback"},
-        {"192.0.2.1:9178", ERR_INVALID, "TLS"},
-        {"[::]:0", ERR_INVALID, "not loopback"},
+        {"http://0.0.0.0:0", ERR_INVALID, "not loopback and not https"},
+        {"http://[::]:0", ERR_INVALID, "https://[::]:0"},
+        {"0.0.0.0:0", ERR_INVALID, "https needs a certificate"},
         {"", ERR_INVALID, "ADDRESS:PORT"},
         {"127.0.0.1", ERR_INVALID, "ADDRESS:PORT"},
         {"127.0.0.1:70000", ERR_INVALID, "70000"},
@@ -351,14 +353,16 @@ static void only_loopback_is_listened_on(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
-        const struct exporter_config config = {.listen = rows[i].listen, .version = "0.1.0"};
+        struct access_config access = test_access();
+        TEXT_SET(access.listen[0], rows[i].listen);
+        const struct exporter_config config = {.access = &access, .version = "0.1.0"};
         const struct exporter_parts parts = {.clock = clock_system()};
         OWNED(exporter) x = exporter_new(&config, &parts, &err);
         assert_int_equal(err.code, rows[i].code);
         assert_int_equal(x != NULL, rows[i].code == ERR_NONE);
         assert_non_null(strstr(err.text, rows[i].says));
         if (x != NULL)
-            assert_true(exporter_port(x) > 0);
+            assert_true(exporter_port(x, 0) > 0);
     }
 }
 
@@ -389,7 +393,7 @@ static void half_a_request_holds_up_nobody(void **state)
 
 static int post_without_reading(const struct rig *rig)
 {
-    int fd = dial(rig->port);
+    int fd = dial_socket(rig->socket);
     static const char text[] = "POST " VMIM_PATH " HTTP/1.1\r\nHost: localhost\r\n"
                                "Connection: close\r\nContent-Type: application/json\r\n"
                                "Content-Length: 26\r\n\r\n{\"spec\":{\"vmiName\":\"vm3\"}}";
@@ -467,6 +471,7 @@ static void stopping_answers_waiting_requests(void **state)
     pthread_t releaser;
     assert_int_equal(pthread_create(&releaser, NULL, release_soon, &rig->engine), 0);
     exporter_free(rig->x);
+    (void)rmdir(rig->folder);
     (void)pthread_join(releaser, NULL);
     for (size_t i = 0; i < COUNT(fds); i++) {
         struct answer a = receive(fds[i]);
@@ -548,7 +553,7 @@ TEST_FILE(test_api_server)
         WIRE_TEST(an_endless_body_is_cut_off),
         WIRE_TEST(only_json_may_create),
         WIRE_TEST(a_foreign_host_header_is_refused),
-        WIRE_TEST(only_loopback_is_listened_on),
+        WIRE_TEST(off_loopback_only_tls_is_listened_on),
         WIRE_TEST(half_a_request_holds_up_nobody),
         WIRE_TEST(a_stuck_engine_does_not_stop_a_scrape),
         WIRE_TEST(a_client_that_left_while_it_waited_is_forgotten),

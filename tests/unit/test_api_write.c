@@ -40,15 +40,14 @@ static void documents_are_made_as_asked(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct answer a =
-            ask(rig, "POST", rows[i].path,
-                "Content-Type: application/json\r\nX-Ferry-User: carol\r\n", rows[i].body);
+            ask(rig, "POST", rows[i].path, "Content-Type: application/json\r\n", rows[i].body);
         assert_int_equal(a.status, 201);
         assert_string_equal(at(&a, "metadata.name"), rows[i].name);
         assert_true(strlen(at(&a, "metadata.uid")) > 0);
         assert_int_equal(rig->engine.last_put.kind, rows[i].kind);
         assert_string_equal(rig->engine.last_put.ns, rows[i].ns);
         assert_string_equal(rig->engine.last_put.name, rows[i].name);
-        assert_string_equal(rig->engine.last_put.requester, "carol");
+        assert_string_equal(rig->engine.last_put.requester, rig->user);
         assert_string_equal(rig->engine.last_spec, rows[i].spec);
         assert_string_equal(rig->engine.last_put_metadata, rows[i].metadata);
         assert_true(rig->engine.last_put.must_be_new && !rig->engine.last_put.dry_run);
@@ -402,14 +401,14 @@ static void a_dry_run_of_a_change_shows_it(void **state)
 static void documents_are_removed(void **state)
 {
     struct rig *rig = *state;
-    struct answer a = ask(rig, "DELETE", DRAINS "/b-now", "X-Ferry-User: bob\r\n",
-                          "{\"propagationPolicy\":\"Background\"}");
+    struct answer a =
+        ask(rig, "DELETE", DRAINS "/b-now", "", "{\"propagationPolicy\":\"Background\"}");
     assert_int_equal(a.status, 200);
     assert_string_equal(at(&a, "status"), "Success");
     assert_string_equal(at(&a, "details.uid"), "40000000-0000-4000-8000-000000000005");
     assert_int_equal(rig->engine.last_ref.kind, OBJECT_DRAIN);
     assert_string_equal(rig->engine.last_ref.name, "b-now");
-    assert_string_equal(rig->engine.last_ref.requester, "bob");
+    assert_string_equal(rig->engine.last_ref.requester, rig->user);
     answer_fini(&a);
     static const struct {
         const char *path, *body;

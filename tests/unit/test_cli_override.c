@@ -61,7 +61,7 @@ static int rig_named(void **state)
     char url[64];
     int failed = rig_up(state);
     struct rig *rig = *state;
-    (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", rig->port);
+    (void)snprintf(url, sizeof url, "unix:%s", rig->socket);
     (void)setenv("FERRY_SERVER", url, 1);
     return failed;
 }

@@ -21,15 +21,15 @@ static void start_with_state(struct past *p)
     write_file(p->a.file, fleet);
     assert_int_equal(pipe(ends), 0);
     char name[] = "ferry serve", simulate[] = "--simulate", listen[] = "--listen",
-         address[] = "127.0.0.1:0", state[] = "--state";
-    char *argv[] = {name, simulate, p->a.file, listen, address, state, p->dir, NULL};
-    p->a.pid = start_child(verb_serve, 7, argv, ends[1], ends[1]);
+         address[] = "127.0.0.1:0", state[] = "--state", socket[] = "--socket";
+    (void)snprintf(p->a.socket, sizeof p->a.socket, "%s.s", p->a.file);
+    char *argv[] = {name,  simulate, p->a.file, listen,      address,
+                    state, p->dir,   socket,    p->a.socket, NULL};
+    p->a.pid = start_child(verb_serve, 9, argv, ends[1], ends[1]);
     (void)close(ends[1]);
     p->a.log = ends[0];
     assert_true(read_until(p->a.log, "serving", text, sizeof text));
-    const char *port = strstr(text, "127.0.0.1:");
-    assert_non_null(port);
-    (void)snprintf(p->a.url, sizeof p->a.url, "http://%.*s", (int)strcspn(port, " \n"), port);
+    (void)snprintf(p->a.url, sizeof p->a.url, "unix:%s", p->a.socket);
     (void)setenv("FERRY_SERVER", p->a.url, 1);
 }
 

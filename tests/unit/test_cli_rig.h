@@ -24,7 +24,7 @@
 struct appliance {
     pid_t pid;
     int log; /* read end of its stderr */
-    char url[64], file[32];
+    char url[64], file[32], socket[40];
 };
 
 static inline void write_file(char *file, const char *text)
@@ -121,16 +121,20 @@ static inline void start_with(struct appliance *a, const char *fleet, char *file
     write_file(a->file, fleet);
     assert_int_equal(pipe(ends), 0);
     char name[] = "ferry serve", simulate[] = "--simulate", listen[] = "--listen",
-         address[] = "127.0.0.1:0", config[] = "--config";
-    char *argv[] = {name, simulate, a->file, listen, address, config, file, NULL};
-    a->pid = start_child(verb_serve, file != NULL ? 7 : 5, argv, ends[1], ends[1]);
+         address[] = "127.0.0.1:0", config[] = "--config", socket[] = "--socket";
+    (void)snprintf(a->socket, sizeof a->socket, "%s.s", a->file);
+    char *argv[] = {name,   simulate,  a->file, listen, address,
+                    socket, a->socket, config,  file,   NULL};
+    a->pid = start_child(verb_serve, file != NULL ? 9 : 7, argv, ends[1], ends[1]);
     (void)close(ends[1]);
     a->log = ends[0];
     assert_true(read_until(a->log, "serving", text, n));
     const char *port = strstr(text, "127.0.0.1:");
     assert_non_null(port);
     (void)snprintf(a->url, sizeof a->url, "http://%.*s", (int)strcspn(port, " \n"), port);
-    (void)setenv("FERRY_SERVER", a->url, 1);
+    char server[64];
+    (void)snprintf(server, sizeof server, "unix:%s", a->socket);
+    (void)setenv("FERRY_SERVER", server, 1);
 }
 
 static inline void start(struct appliance *a, const char *fleet)

@@ -79,7 +79,7 @@ static void a_full_file_fills_every_field(void **state)
     assert_null(c->host_taints[1]);
     assert_true(!c->host_cordoned[0] && c->host_cordoned[1] && !c->host_cordoned[2]);
     assert_string_equal(c->state_dir, "/srv/ferry");
-    assert_string_equal(c->listen, "127.0.0.1:9999");
+    assert_string_equal(c->access.listen[0], "127.0.0.1:9999");
     assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
     assert_int_equal(c->log_format, LOG_FORMAT_JSON);
     assert_int_equal(c->migration.bandwidth, 64 << 20);
@@ -127,7 +127,7 @@ static void missing_settings_have_kubevirts_defaults(void **state)
     OWNED(config) c = parse(ONE_HOST, &err);
     assert_non_null(c);
     assert_string_equal(c->state_dir, "/var/lib/ferry");
-    assert_string_equal(c->listen, "127.0.0.1:9178");
+    assert_string_equal(c->access.listen[0], "127.0.0.1:9178");
     assert_int_equal(c->log_level, LOG_LEVEL_INFO);
     assert_int_equal(c->parallel_per_fleet, 5);
     assert_int_equal(c->parallel_outbound_per_node, 2);
