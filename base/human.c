@@ -109,9 +109,11 @@ bool human_read_duration(const char *text, int64_t *out_ms)
         if (errno != 0 || number > limit)
             return false;
         size_t length = 0;
-        int64_t unit = SECOND_MS;
-        if (!(at == text && *end == '\0')) /* a number without unit must be the only part */
+        int64_t unit = 0;
+        if (*end != '\0')
             unit = duration_unit_ms(end, &length);
+        else if (number == 0 && at == text)
+            unit = SECOND_MS; /* nothing needs no unit; 5 could be minutes */
         if (unit == 0 || number > limit / unit)
             return false;
         sum += number * unit;

@@ -21,7 +21,7 @@ void human_age(int64_t ms, char *out_text);       /* "7s" "5m" "3h" "12d", as ku
 enum { HUMAN_TIB = 4, HUMAN_PIB, HUMAN_EIB };
 const char *human_scale(double *value, double next, unsigned most, unsigned *out_unit);
 
-/* "30s", "5m", "1h30m", "250ms", or a plain number of seconds. */
+/* "30s", "5m", "1h30m", "250ms" or "0"; another number without a unit is refused. */
 bool human_read_duration(const char *text, int64_t *out_ms);
 /* A Kubernetes quantity as bytes: "64Mi", "1G", "1.5Gi", "1048576". */
 bool human_read_quantity(const char *text, uint64_t *out_bytes);

@@ -155,7 +155,7 @@ void expect_ended(struct fleet *f, struct job *job, struct moment now, struct ef
     int64_t took_ms =
         job->final.known ? (int64_t)job->final.total_ms : now.wall_ms - job->times.handed_off_ms;
     bool held = took_ms >= was->low_ms && took_ms <= was->high_ms;
-    effects_event(fx, job, now.wall_ms, false, "ForecastError",
+    effects_event(fx, job, now.wall_ms, false, "ForecastAccuracy",
                   "expected %.1f s (%.1f..%.1f), took %.1f s%s", seconds(was->total_ms),
                   seconds(was->low_ms), seconds(was->high_ms), seconds(took_ms),
                   held ? "" : ": outside of the interval");

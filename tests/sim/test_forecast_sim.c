@@ -137,7 +137,7 @@ static void a_few_guests_are_measured_at_once(void **state)
 static bool note_error(void *ctx, const struct store_event *row)
 {
     bool *told = ctx;
-    if (strcmp(row->reason, "ForecastError") == 0)
+    if (strcmp(row->reason, "ForecastAccuracy") == 0)
         *told = strstr(row->message, "expected ") != NULL && strstr(row->message, "took ") != NULL;
     return true;
 }

@@ -63,7 +63,7 @@ static void durations_are_read_or_refused(void **state)
         const char *text;
         int64_t ms; /* -1: refused */
     } rows[] = {
-        {"30", 30000},
+        {"30", -1}, /* seconds? minutes? */
         {"30s", 30000},
         {"5m", 300000},
         {"1h30m", 5400000},

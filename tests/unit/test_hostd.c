@@ -40,7 +40,7 @@ static int start(void **state)
     const struct hostd_config config = {
         .listen = "127.0.0.1:0",
         .secret = SECRET,
-        .sockets = {"/proc", SOCKETS_PORT_MIN, SOCKETS_PORT_MAX},
+        .sockets = {.proc = "/proc", .port_min = SOCKETS_PORT_MIN, .port_max = SOCKETS_PORT_MAX},
         .ask_ms = SHORT_MS,
     };
     struct rig *rig = calloc(1, sizeof *rig);
@@ -190,11 +190,13 @@ static void silent_clients_do_not_delay_a_request(void **state)
     struct err err = {0};
     int64_t began = now_ms();
     assert_true(probe_self(rig, SECRET, &err));
-    assert_true(now_ms() - began < SHORT_MS);
-    char byte; /* the first were evicted */
-    struct pollfd wait = {.fd = fds[0], .events = POLLIN};
-    assert_int_equal(poll(&wait, 1, 0), 1);
-    assert_true(recv(fds[0], &byte, 1, 0) <= 0);
+    assert_true(now_ms() - began < 10 * SHORT_MS);
+    size_t open = 0; /* the oldest were evicted */
+    for (size_t i = 0; i < COUNT(fds); i++) {
+        struct pollfd wait = {.fd = fds[i], .events = POLLIN};
+        open += poll(&wait, 1, 0) == 0;
+    }
+    assert_true(open <= HOSTD_PER_ADDRESS_MAX);
     for (size_t i = 0; i < COUNT(fds); i++)
         (void)close(fds[i]);
 }
@@ -308,8 +310,9 @@ static void a_local_socket_is_its_owners_and_goes_with_the_helper(void **state)
 {
     (void)state;
     char path[] = "/tmp/ferry-test-XXXXXX";
-    const struct hostd_config config = {
-        .listen = path, .secret = SECRET, .sockets = {"/proc", 1, 2}};
+    const struct hostd_config config = {.listen = path,
+                                        .secret = SECRET,
+                                        .sockets = {.proc = "/proc", .port_min = 1, .port_max = 2}};
     struct err err = {0}, taken = {0};
     struct stat about;
     unsigned killed;
