@@ -186,6 +186,14 @@ bench: ## ferry migrate against virsh migrate, paired runs on real hosts (root)
 $(B)/bench/reconcile: $(patsubst %.c,$(B)/%.o,$(wildcard bench/*.c)) $(B)/libferry.a
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+$(B)/tests/abuse/abuse: $(B)/tests/abuse/abuse.o
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^
+.PHONY: abuse
+abuse: ## slow headers, 5,000 connections, stopped readers, query bombs, document and hostd floods: two minutes
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/ferry $(BUILD)/gcc/tests/abuse/abuse
+	@FERRY="$(abspath $(BUILD)/gcc/ferry)" ABUSE="$(abspath $(BUILD)/gcc/tests/abuse/abuse)" tests/abuse/run $(ATTACKS)
+
 .PHONY: bench-many
 bench-many: ## 20 guests at once against 20 virsh on real hosts (root); 200 at once on the simulator
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/ferry

@@ -11,9 +11,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "exporter/http/http_guard.h"
 #include "exporter/http/http_page.h"
 #include "exporter/http/limits.h"
 
@@ -24,6 +26,11 @@ enum {
     PATH_MAX_BYTES = 2048,
     HTTP_SOCKET_MAX = 108, /* sun_path */
 };
+
+/* No page of Ferry runs a script or loads anything. */
+#define HTML_POLICY                                                                          \
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; " \
+    "base-uri 'none'; form-action 'none'"
 
 struct listener {
     struct http *http;
@@ -43,6 +50,7 @@ struct http {
     const struct clock *clock;
     struct http_service service;
     struct http_work *work;
+    struct guard *guard;
     pthread_mutex_t log_lock; /* the rest */
     struct log_budget {
         int64_t since_ms;
@@ -54,7 +62,9 @@ struct http {
 struct client {
     struct http_peer peer;
     struct tls_material *material; /* TLS only */
-    bool is_known;                 /* the names of its certificate have been read */
+    struct guarded *guarded;       /* NULL: not guarded */
+    struct http *http;
+    bool is_known; /* the names of its certificate have been read */
 };
 
 struct exchange {
@@ -72,6 +82,7 @@ struct exchange {
     int64_t began_ms;
     enum { READING, WORKING, SERVED } state;
     struct http_reply reply;
+    size_t queued; /* bytes of the reply, taken from the guard's budget */
 };
 
 const char *http_query(const struct http_request *request, const char *key)
@@ -113,6 +124,7 @@ void http_header_all(const struct http_request *request, const char *key, struct
 
 static void exchange_free(struct exchange *e)
 {
+    guard_give_bytes(e->http->guard, e->queued);
     http_page_unref(e->reply.page);
     free(e->reply.body);
     buf_fini(&e->body);
@@ -184,6 +196,8 @@ static enum MHD_Result queue_body(struct exchange *e)
     if (e->reply.type != NULL)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, e->reply.type);
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (e->reply.type != NULL && text_has_prefix(e->reply.type, "text/html"))
+        (void)MHD_add_response_header(response, "Content-Security-Policy", HTML_POLICY);
     if (e->reply.allow[0] != '\0')
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, e->reply.allow);
     if (e->reply.challenge) {
@@ -220,8 +234,32 @@ static bool may_log(struct http *http, struct log_budget *budget, unsigned max,
     return may;
 }
 
+/* Replies that wait for slow readers are memory. Short ones always go; a page is shared by all
+ * readers of one scrape, and may take as much again. */
+static bool may_queue(struct exchange *e)
+{
+    size_t n = e->reply.body_bytes;
+    if (e->reply.page != NULL)
+        (void)http_page_text(e->reply.page, &n);
+    if (n <= HTTP_SHORT_REPLY || e->queued > 0)
+        return true;
+    size_t budget = e->reply.page != NULL ? 2 * (size_t)HTTP_QUEUED_MAX : HTTP_QUEUED_MAX;
+    if (!guard_take_bytes(e->http->guard, n, budget))
+        return false;
+    e->queued = n;
+    return true;
+}
+
 static enum MHD_Result answer(struct exchange *e)
 {
+    if (!may_queue(e)) {
+        free(e->reply.body);
+        http_page_unref(e->reply.page);
+        e->reply = (struct http_reply){0};
+        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "too many replies wait to be read; try again");
+        e->reply.try_again = true;
+    }
+    guard_set(e->http->guard, e->client->guarded, GUARD_SENDING);
     struct http_request request = request_of(e);
     e->http->service.done(e->http->service.ctx, e->route, &request, e->reply.status,
                           clock_mono_ms(e->http->clock) - e->began_ms);
@@ -263,12 +301,42 @@ static enum MHD_Result give_to_worker(struct exchange *e)
 
 /* ---- libmicrohttpd's callbacks ---- */
 
+struct header_counts {
+    unsigned lengths, hosts;
+};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    struct header_counts *counts = cls;
+    (void)kind, (void)value;
+    counts->lengths += strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    counts->hosts += strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0;
+    return MHD_YES;
+}
+
+/* Two lengths are how a request is smuggled past a proxy; a missing Host has no allowed name. */
+static bool is_well_formed(struct exchange *e)
+{
+    struct header_counts counts = {0};
+    (void)MHD_get_connection_values(e->connection, MHD_HEADER_KIND, count_header, &counts);
+    if (counts.lengths <= 1 && counts.hosts == 1)
+        return true;
+    refuse(e, MHD_HTTP_BAD_REQUEST,
+           counts.lengths > 1 ? "the request has several Content-Length headers"
+                              : "the request needs exactly one Host header");
+    return false;
+}
+
 /* The headers have arrived, the body has not. A body declared too large is refused now if the
  * client waits for 100-continue, or if it is too long to drain. The body of a request that is not
  * admitted is drained, not kept: a client that is still sending would not see the answer. */
 static enum MHD_Result begin(struct exchange *e)
 {
     struct http_request request = request_of(e);
+    guard_set(e->http->guard, e->client->guarded, GUARD_IDLE); /* its body */
+    if (!is_well_formed(e))
+        return answer(e);
     enum http_admission admission = admit(e, false);
     e->is_refused = admission == HTTP_REFUSED;
     e->must_wait = admission == HTTP_LATER;
@@ -304,8 +372,14 @@ static bool has_control_character(const char *text)
     return *text != '\0';
 }
 
+static bool is_get(const struct exchange *e)
+{
+    return strcmp(e->method, "GET") == 0;
+}
+
 static enum MHD_Result dispatch(struct exchange *e)
 {
+    guard_set(e->http->guard, e->client->guarded, GUARD_WORKING);
     bool on_worker =
         e->must_wait || (e->route != NULL && e->http->service.lane(e->route) == HTTP_LANE_WORKER);
     if (e->is_refused)
@@ -314,7 +388,10 @@ static enum MHD_Result dispatch(struct exchange *e)
         refuse(e, MHD_HTTP_BAD_REQUEST, "the path has a control character in it");
     else if (e->body.failed)
         refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than 1 MiB");
-    else if (on_worker)
+    else if (on_worker && guard_bytes(e->http->guard) > HTTP_QUEUED_MAX / 2 && is_get(e)) {
+        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "too many replies wait to be read; try again");
+        e->reply.try_again = true;
+    } else if (on_worker)
         return give_to_worker(e);
     else
         serve(e);
@@ -368,8 +445,10 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     (void)why;
     struct exchange *e = *con_cls;
     *con_cls = NULL;
-    if (e != NULL)
-        exchange_free(e);
+    if (e == NULL)
+        return;
+    guard_set(e->http->guard, e->client->guarded, GUARD_IDLE); /* the next request, if any */
+    exchange_free(e);
 }
 
 /* Before the first byte is read, and for TLS before the handshake. */
@@ -403,17 +482,33 @@ static struct client *client_new(struct listener *listener, struct MHD_Connectio
     return client;
 }
 
+static void guard_client(const struct listener *listener, struct MHD_Connection *connection,
+                         struct client *client)
+{
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (client == NULL)
+        return;
+    client->http = listener->http;
+    if (fd != NULL)
+        client->guarded =
+            guard_add(listener->http->guard, listener, listener->connections_max, fd->connect_fd);
+}
+
 static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode what)
 {
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         *socket_context = client_new(cls, connection);
+        guard_client(cls, connection, *socket_context);
         return;
     }
     struct client *client = *socket_context;
     *socket_context = NULL;
-    if (client != NULL)
+    if (client != NULL) {
+        guard_remove(client->http->guard, client->guarded);
         tls_material_unref(client->material);
+    }
     free(client);
 }
 
@@ -473,8 +568,8 @@ static struct MHD_Daemon *start(struct listener *listener)
         MHD_OPTION_CONNECTION_LIMIT, listener->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)EXPORTER_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_MAX,
         MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_ARRAY, tls_items,
-        MHD_OPTION_END);
+        http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        listener, MHD_OPTION_ARRAY, tls_items, MHD_OPTION_END);
     tls_material_unref(material);
     return daemon;
 }
@@ -541,7 +636,8 @@ struct http *http_new(const struct http_config *config, const struct clock *cloc
     http->library_log.since_ms = clock_mono_ms(clock);
     (void)pthread_mutex_init(&http->log_lock, NULL);
     http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, err);
-    bool is_open = http->work != NULL;
+    http->guard = guard_new(clock, err);
+    bool is_open = http->work != NULL && http->guard != NULL;
     if (config->n_listeners > HTTP_LISTENERS_MAX)
         is_open = err_set(err, ERR_LIMIT, "at most %d listeners", HTTP_LISTENERS_MAX);
     for (size_t i = 0; is_open && i < config->n_listeners; i++)
@@ -571,6 +667,7 @@ void http_free(struct http *http)
     http_work_free(http->work); /* a request could push until here */
     for (size_t i = 0; i < http->n_listeners; i++)
         (void)close(http->listeners[i].fd);
+    guard_free(http->guard);
     (void)pthread_mutex_destroy(&http->log_lock);
     free(http);
 }

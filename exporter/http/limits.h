@@ -8,6 +8,8 @@ enum {
     EXPORTER_BODY_MAX = 1024 * 1024,
     EXPORTER_TIMEOUT_S = 30,
     EXPORTER_PAGE_MAX = 64 * 1024 * 1024,
+    HTTP_SHORT_REPLY = 16 * 1024,       /* always sent */
+    HTTP_QUEUED_MAX = 48 * 1024 * 1024, /* of all longer replies that are not sent yet */
 };
 
 #endif

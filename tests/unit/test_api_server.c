@@ -391,6 +391,24 @@ static void half_a_request_holds_up_nobody(void **state)
         (void)close(slow[i]);
 }
 
+static void a_request_that_could_be_read_in_two_ways_is_refused(void **state)
+{
+    const struct rig *rig = *state;
+    static const char *const texts[] = {
+        "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\nConnection: close\r\n\r\n",
+        "POST /query HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        int fd = dial(rig->port);
+        send_all(fd, texts[i], strlen(texts[i]));
+        struct answer a = receive(fd);
+        assert_int_equal(a.status, 400);
+        answer_fini(&a);
+    }
+}
+
 static int post_without_reading(const struct rig *rig)
 {
     int fd = dial_socket(rig->socket);
@@ -555,6 +573,7 @@ TEST_FILE(test_api_server)
         WIRE_TEST(a_foreign_host_header_is_refused),
         WIRE_TEST(off_loopback_only_tls_is_listened_on),
         WIRE_TEST(half_a_request_holds_up_nobody),
+        WIRE_TEST(a_request_that_could_be_read_in_two_ways_is_refused),
         WIRE_TEST(a_stuck_engine_does_not_stop_a_scrape),
         WIRE_TEST(a_client_that_left_while_it_waited_is_forgotten),
         cmocka_unit_test(stopping_answers_waiting_requests),
