@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "exporter/http/http_guard.h"
+#include "exporter/http/http_message.h"
 #include "exporter/http/http_page.h"
 #include "exporter/http/limits.h"
 
@@ -26,11 +27,6 @@ enum {
     PATH_MAX_BYTES = 2048,
     HTTP_SOCKET_MAX = 108, /* sun_path */
 };
-
-/* No page of Ferry runs a script or loads anything. */
-#define HTML_POLICY                                                                          \
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; " \
-    "base-uri 'none'; form-action 'none'"
 
 struct listener {
     struct http *http;
@@ -84,41 +80,6 @@ struct exchange {
     struct http_reply reply;
     size_t queued; /* bytes of the reply, taken from the guard's budget */
 };
-
-const char *http_query(const struct http_request *request, const char *key)
-{
-    const char *value = NULL;
-    size_t n = 0;
-    if (MHD_lookup_connection_value_n(request->connection, MHD_GET_ARGUMENT_KIND, key, strlen(key),
-                                      &value, &n) != MHD_YES)
-        return NULL;
-    return value == NULL ? "" : value;
-}
-
-const char *http_header(const struct http_request *request, const char *key)
-{
-    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, key);
-}
-
-struct joining {
-    const char *key;
-    struct buf *out;
-};
-
-static enum MHD_Result join(void *cls, enum MHD_ValueKind kind, const char *key, const char *value)
-{
-    (void)kind;
-    struct joining *joining = cls;
-    if (strcasecmp(key, joining->key) == 0 && value != NULL)
-        buf_addf(joining->out, "%s%s", joining->out->length > 0 ? "," : "", value);
-    return MHD_YES;
-}
-
-void http_header_all(const struct http_request *request, const char *key, struct buf *out)
-{
-    struct joining joining = {key, out};
-    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, join, &joining);
-}
 
 /* ---- one exchange ---- */
 
@@ -183,36 +144,6 @@ static void serve(struct exchange *e)
     e->state = SERVED;
 }
 
-static enum MHD_Result queue_body(struct exchange *e)
-{
-    char *body = TAKE(e->reply.body);
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        body == NULL ? 0 : e->reply.body_bytes, body,
-        body == NULL ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
-    if (response == NULL) {
-        free(body);
-        return MHD_NO;
-    }
-    if (e->reply.type != NULL)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, e->reply.type);
-    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (e->reply.type != NULL && text_has_prefix(e->reply.type, "text/html"))
-        (void)MHD_add_response_header(response, "Content-Security-Policy", HTML_POLICY);
-    if (e->reply.allow[0] != '\0')
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, e->reply.allow);
-    if (e->reply.challenge) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-                                      "Bearer realm=\"ferry\"");
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-                                      "Basic realm=\"ferry\", charset=\"UTF-8\"");
-    }
-    if (e->reply.try_again)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    enum MHD_Result queued = MHD_queue_response(e->connection, e->reply.status, response);
-    MHD_destroy_response(response);
-    return queued;
-}
-
 /* May another line be logged in this minute? *out_suppressed: lines suppressed in the minute
  * before. */
 static bool may_log(struct http *http, struct log_budget *budget, unsigned max,
@@ -264,7 +195,7 @@ static enum MHD_Result answer(struct exchange *e)
     e->http->service.done(e->http->service.ctx, e->route, &request, e->reply.status,
                           clock_mono_ms(e->http->clock) - e->began_ms);
     if (e->reply.page == NULL)
-        return queue_body(e);
+        return http_send_body(e->connection, &e->reply);
     return MHD_queue_response(e->connection, e->reply.status, http_page_response(e->reply.page));
 }
 
@@ -301,33 +232,6 @@ static enum MHD_Result give_to_worker(struct exchange *e)
 
 /* ---- libmicrohttpd's callbacks ---- */
 
-struct header_counts {
-    unsigned lengths, hosts;
-};
-
-static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
-                                    const char *value)
-{
-    struct header_counts *counts = cls;
-    (void)kind, (void)value;
-    counts->lengths += strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
-    counts->hosts += strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0;
-    return MHD_YES;
-}
-
-/* Two lengths are how a request is smuggled past a proxy; a missing Host has no allowed name. */
-static bool is_well_formed(struct exchange *e)
-{
-    struct header_counts counts = {0};
-    (void)MHD_get_connection_values(e->connection, MHD_HEADER_KIND, count_header, &counts);
-    if (counts.lengths <= 1 && counts.hosts == 1)
-        return true;
-    refuse(e, MHD_HTTP_BAD_REQUEST,
-           counts.lengths > 1 ? "the request has several Content-Length headers"
-                              : "the request needs exactly one Host header");
-    return false;
-}
-
 /* The headers have arrived, the body has not. A body declared too large is refused now if the
  * client waits for 100-continue, or if it is too long to drain. The body of a request that is not
  * admitted is drained, not kept: a client that is still sending would not see the answer. */
@@ -335,8 +239,11 @@ static enum MHD_Result begin(struct exchange *e)
 {
     struct http_request request = request_of(e);
     guard_set(e->http->guard, e->client->guarded, GUARD_IDLE); /* its body */
-    if (!is_well_formed(e))
+    const char *malformed = http_malformed(e->connection);
+    if (malformed != NULL) {
+        refuse(e, MHD_HTTP_BAD_REQUEST, malformed);
         return answer(e);
+    }
     enum http_admission admission = admit(e, false);
     e->is_refused = admission == HTTP_REFUSED;
     e->must_wait = admission == HTTP_LATER;
