@@ -397,8 +397,8 @@ static void a_request_that_could_be_read_in_two_ways_is_refused(void **state)
     static const char *const texts[] = {
         "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\nConnection: close\r\n\r\n",
-        "POST /query HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+        ("POST /query HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+         "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} "),
     };
     for (size_t i = 0; i < COUNT(texts); i++) {
         int fd = dial(rig->port);
