@@ -12,15 +12,6 @@
 
 /* ---- the decision ---- */
 
-static bool is_open(const struct gate *gate, const struct http_route *route)
-{
-    static const char *const paths[] = {"/metrics", "/healthz", "/readyz"};
-    for (size_t i = 0; gate->config.metrics_open && route != NULL && i < COUNT(paths); i++)
-        if (strcmp(route->pattern, paths[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool is_of_metrics(const struct http_route *route)
 {
     static const char *const paths[] = {"/metrics", "/healthz", "/readyz"};
@@ -28,6 +19,11 @@ static bool is_of_metrics(const struct http_route *route)
         if (strcmp(route->pattern, paths[i]) == 0)
             return true;
     return false;
+}
+
+static bool is_open(const struct gate *gate, const struct http_route *route)
+{
+    return gate->config.metrics_open && is_of_metrics(route);
 }
 
 static enum http_admission refuse(struct http_reply *reply, unsigned status, const char *text)
