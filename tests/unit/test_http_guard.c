@@ -57,6 +57,24 @@ static void a_new_connection_ends_the_oldest_without_a_request(void **state)
         close_one(guard, &all[i]);
 }
 
+static void slow_headers_end_a_connection_and_a_handler_does_not(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct clock_fake fake;
+    clock_fake_init(&fake, 0);
+    OWNED(guard) guard = guard_new(&fake.clock, &err);
+    struct ends slow = connect_one(guard), works = connect_one(guard), idle = connect_one(guard);
+    guard_set(guard, works.guarded, GUARD_WORKING);
+    guard_set(guard, idle.guarded, GUARD_IDLE);
+    fake.now_ms = GUARD_HEADERS_MS + 1;
+    for (int i = 0; i < 100 && !is_ended(&slow); i++)
+        clock_sleep_ms(GUARD_TICK_MS / 5);
+    assert_true(is_ended(&slow));
+    assert_false(is_ended(&works) || is_ended(&idle));
+    close_one(guard, &slow), close_one(guard, &works), close_one(guard, &idle);
+}
+
 static void replies_that_wait_have_a_budget(void **state)
 {
     (void)state;
@@ -73,6 +91,7 @@ TEST_FILE(test_http_guard)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_connection_ends_the_oldest_without_a_request),
+        cmocka_unit_test(slow_headers_end_a_connection_and_a_handler_does_not),
         cmocka_unit_test(replies_that_wait_have_a_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
