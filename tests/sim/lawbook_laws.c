@@ -174,7 +174,14 @@ static void node_has_room(struct lawbook *book, const struct snapshot *now,
                        (unsigned long long)(cpus * each));
 }
 
-/* A namespace pays for each guest that is known to be up where it is, and for each promise. */
+static bool is_up_at(const struct snapshot *at, const char *uuid)
+{
+    const struct snapshot_guest *guest = at != NULL ? guest_in(at, uuid) : NULL;
+    return guest != NULL && guest->up;
+}
+
+/* A namespace pays for each guest that is known to be up where it is, and for each promise. A guest
+ * that was not known before may have become known after the promise: a node was connected. */
 static struct amount used_in(struct lawbook *book, const struct snapshot *now, const char *ns)
 {
     struct amount sum = {0};
@@ -184,7 +191,8 @@ static struct amount used_in(struct lawbook *book, const struct snapshot *now, c
         const char *host = book->world.host_of(book->world.ctx, guest->uuid);
         const struct snapshot_guest *known = guest_in(now, guest->uuid);
         const struct snapshot_job *job = promise_to(now, guest->uuid);
-        bool up = host != NULL && known != NULL && known->up && strcmp(known->node, host) == 0;
+        bool up = host != NULL && is_up_at(now, guest->uuid) && strcmp(known->node, host) == 0 &&
+                  is_up_at(book->before, guest->uuid);
         if (job != NULL)
             add(&sum, guest);
         if (up && (job == NULL || strcmp(job->target, host) != 0))
