@@ -43,6 +43,7 @@ struct snapshot_block {       /* the block behind a reader's pointer */
     char *node_texts;
     struct job_view **views;
     const struct snapshot_job **jobs; /* into the views */
+    struct newest_block *newest;      /* likewise */
 };
 
 struct job_view {
@@ -57,6 +58,11 @@ struct publisher {
     struct guest_block *guests;   /* of the newest version */
     struct object_block *objects; /* likewise */
     struct incident_block *incidents;
+    struct newest_block *newest;
+    /* Of the snapshot that is being made: jobs with a new view; another list of guests. */
+    const struct snapshot_job **changed;
+    size_t n_changed;
+    bool has_new_guests;
 };
 
 struct publisher *publisher_new(struct err *err)
@@ -94,6 +100,7 @@ void publisher_free(struct publisher *p)
     guests_unref(p->guests);
     objects_unref(p->objects);
     publish_drop_incidents(p->incidents);
+    publish_drop_newest(p->newest);
     free(p);
 }
 
@@ -127,6 +134,7 @@ static void block_free(struct snapshot_block *block)
     guests_unref(block->guests);
     objects_unref(block->objects);
     publish_drop_incidents(block->incidents);
+    publish_drop_newest(block->newest);
     for (size_t i = 0; block->views != NULL && i < block->snapshot.n_jobs; i++)
         publish_drop_view(block->views[i]);
     free(block->nodes);
@@ -249,6 +257,7 @@ static bool take_guests(struct publisher *p, const struct fleet *f, struct snaps
                       p->guests != NULL ? p->guests->n : 0, fresh->guests, fresh->n, wall_ms);
         guests_unref(p->guests);
         p->guests = fresh;
+        p->has_new_guests = true;
     }
     atomic_fetch_add(&p->guests->references, 1);
     block->guests = p->guests;
@@ -347,7 +356,12 @@ static struct job_view *make_view(const struct fleet *f, const struct job *job)
     return view;
 }
 
-static struct job_view *view_of(const struct fleet *f, struct job *job)
+const struct snapshot_job *publish_view_job(const struct job_view *view)
+{
+    return view != NULL ? &view->job : NULL;
+}
+
+static struct job_view *view_of(struct publisher *p, const struct fleet *f, struct job *job)
 {
     if (job->links.view == NULL || job->links.view->version != job->version) {
         struct job_view *fresh = make_view(f, job);
@@ -356,20 +370,23 @@ static struct job_view *view_of(const struct fleet *f, struct job *job)
         publish_drop_view(job->links.view);
         job->links.view = fresh;
         job->links.drop_view = publish_drop_view;
+        p->changed[p->n_changed++] = &fresh->job;
     }
     atomic_fetch_add(&job->links.view->references, 1);
     return job->links.view;
 }
 
-static bool take_jobs(struct fleet *f, struct snapshot_block *block)
+static bool take_jobs(struct publisher *p, struct fleet *f, struct snapshot_block *block)
 {
     size_t n = HASH_COUNT(f->jobs);
     block->views = calloc(n + 1, sizeof(struct job_view *));
     block->jobs = calloc(n + 1, sizeof(const struct snapshot_job *));
-    if (block->views == NULL || block->jobs == NULL)
+    p->changed = calloc(n + 1, sizeof(const struct snapshot_job *));
+    p->n_changed = 0;
+    if (block->views == NULL || block->jobs == NULL || p->changed == NULL)
         return false;
     for (struct job *job = f->jobs; job != NULL; job = job->hh.next) {
-        struct job_view *view = view_of(f, job);
+        struct job_view *view = view_of(p, f, job);
         if (view == NULL)
             return false;
         block->views[block->snapshot.n_jobs] = view;
@@ -377,6 +394,21 @@ static bool take_jobs(struct fleet *f, struct snapshot_block *block)
         block->snapshot.n_jobs++;
     }
     block->snapshot.jobs = block->jobs;
+    return true;
+}
+
+static bool take_newest(struct publisher *p, struct fleet *f, struct snapshot_block *block)
+{
+    const struct newest_jobs from = {.guests = p->guests->guests,
+                                     .n_guests = p->guests->n,
+                                     .has_new_guests = p->has_new_guests,
+                                     .changed = p->changed,
+                                     .n_changed = p->n_changed};
+    block->newest = publish_newest(&p->newest, f, &from);
+    if (block->newest == NULL)
+        return false;
+    block->snapshot.newest = block->newest->jobs;
+    p->has_new_guests = false;
     return true;
 }
 
@@ -497,8 +529,13 @@ const struct snapshot *publish(struct publisher *p, struct fleet *f, int64_t wal
         return NULL;
     atomic_init(&block->references, 1);
     block->snapshot.wall_ms = wall_ms;
-    if (!take_guests(p, f, block) || !take_nodes(f, block) || !take_jobs(f, block) ||
-        !take_objects(p, f, block) || !take_incidents(p, f, block)) {
+    bool is_made = take_guests(p, f, block) && take_nodes(f, block) && take_jobs(p, f, block) &&
+                   take_newest(p, f, block) && take_objects(p, f, block) &&
+                   take_incidents(p, f, block);
+    free(p->changed);
+    p->changed = NULL;
+    if (!is_made) {
+        p->has_new_guests = true; /* which jobs changed is forgotten: look them all up */
         block_free(block);
         return NULL;
     }

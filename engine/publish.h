@@ -38,6 +38,26 @@ struct incident_block *publish_incidents(struct incident_block **kept,
                                          struct snapshot *out_snapshot);
 void publish_drop_incidents(struct incident_block *block); /* NULL is fine; any thread */
 
+/* publish_newest.c: the newest job of each guest, by the guest's number; shared by all snapshots
+ * between two changes. */
+struct newest_block {
+    atomic_uint references;
+    size_t n;
+    const struct snapshot_job *jobs[];
+};
+struct newest_jobs { /* what a snapshot's are made from */
+    const struct snapshot_guest *guests;
+    size_t n_guests;
+    bool has_new_guests;                       /* another list than that of *kept */
+    const struct snapshot_job *const *changed; /* published anew since */
+    size_t n_changed;
+};
+/* The present block, also put in *kept; a reference of the caller's. NULL without memory. */
+struct newest_block *publish_newest(struct newest_block **kept, struct fleet *f,
+                                    const struct newest_jobs *from);
+void publish_drop_newest(struct newest_block *block); /* NULL is fine; any thread */
+const struct snapshot_job *publish_view_job(const struct job_view *view);
+
 /* publish_since.c: since when each condition of each guest holds: an unchanged condition keeps
  * the old list's time, a changed one gets now. Both lists are sorted alike. */
 int publish_guest_order(const void *a, const void *b);

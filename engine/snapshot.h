@@ -62,9 +62,10 @@ struct snapshot {
     uint64_t generation; /* grows with each publication; also the API's resourceVersion */
     int64_t wall_ms;
     size_t n_nodes, n_guests, n_jobs;
-    const struct snapshot_node *nodes;      /* by name */
-    const struct snapshot_guest *guests;    /* by namespace, name */
-    const struct snapshot_job *const *jobs; /* by creation; an unchanged one is shared */
+    const struct snapshot_node *nodes;        /* by name */
+    const struct snapshot_guest *guests;      /* by namespace, name */
+    const struct snapshot_job *const *newest; /* the newest job of each guest, or NULL */
+    const struct snapshot_job *const *jobs;   /* by creation; an unchanged one is shared */
     size_t n_objects, n_namespaces, n_drains, n_incidents, n_incidents_closed;
     const struct snapshot_object *const *objects; /* by kind, namespace, name; shared likewise */
     const struct snapshot_namespace *namespaces;  /* by name */

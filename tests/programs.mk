@@ -28,7 +28,7 @@ TESTS_metrics := metrics* prom
 TESTS_api := api* http_guard cli_explain cli_override
 TESTS_cli := cli_control cli_doctor cli_documents cli_explain_file cli_hook cli_human cli_move cli_pages cli_past cli_terminal \
 	cli_serve config config_dir fold notify progress
-TESTS_fleet := bench chaos clock_jumps configure_sim day analysis forecast_sim internal_error judged lawbook missed replay_sim split_sim \
+TESTS_fleet := bench chaos clock_jumps configure_sim day analysis feed_sim forecast_sim internal_error judged lawbook missed replay_sim split_sim \
 	volumes_sim
 TESTS_cases := cases likeness
 TESTS_laws := fleet_laws

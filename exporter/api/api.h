@@ -44,6 +44,9 @@ struct api_view {
     size_t (*count)(const struct snapshot *s);
     const char *(*ns)(const struct snapshot *s, size_t i); /* NULL for kinds without */
     const char *(*name)(const struct snapshot *s, size_t i);
+    const char *(*uid)(const struct snapshot *s, size_t i); /* "": none */
+    /* Is it shown from the same facts? Asked only about one object, in two snapshots. */
+    bool (*is_same)(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j);
     struct json_object *(*labels)(const struct snapshot *s, size_t i); /* new; may be NULL */
     struct json_object *(*object)(const struct snapshot *s, size_t i); /* new */
     void (*add_cells)(const struct snapshot *s, size_t i, int64_t now_ms,
@@ -65,6 +68,7 @@ bool api_find(const struct api_view *view, const struct snapshot *s, const char 
 /* The overlay or stored object of that key, or NULL. */
 const struct snapshot_object *api_document(const struct snapshot *s, enum object_kind kind,
                                            const char *ns, const char *name);
+bool api_documents_are_same(const struct snapshot_object *a, const struct snapshot_object *b);
 /* Parses a JSON object, a new reference, empty when the text is NULL or not an object; with a path,
  * the object there. */
 struct json_object *api_object_from(const char *text, const char *path);
@@ -104,6 +108,8 @@ struct api_meta {
 };
 struct json_object *api_add_meta(struct json_object *object, enum api_kind kind,
                                  const struct api_meta *meta);
+void api_set_version(struct json_object *object, uint64_t version); /* metadata.resourceVersion */
+void api_add_json(struct buf *text, struct json_object *value);     /* as one line */
 /* A condition of status.conditions. at_ms 0 and NULL text are left out. */
 void api_add_condition(struct json_object *conditions, const char *type, const char *status,
                        int64_t at_ms, const char *reason, const char *message);

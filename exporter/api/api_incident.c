@@ -1,6 +1,8 @@
 /* api_incident.c - incidents as objects, named after their migrations, or after the guest where no
  * migration is about it. Closed ones are shown for a
  * while; older ones are in the store (`ferry query`). */
+#include <string.h>
+
 #include "exporter/api/api.h"
 
 static const struct api_column columns[] = {
@@ -27,6 +29,16 @@ static const char *ns(const struct snapshot *s, size_t i)
 static const char *name(const struct snapshot *s, size_t i)
 {
     return incident_name(&s->incidents[i]);
+}
+
+static const char *uid(const struct snapshot *s, size_t i)
+{
+    return s->incidents[i].uid;
+}
+
+static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j)
+{
+    return memcmp(&a->incidents[i], &b->incidents[j], sizeof a->incidents[i]) == 0;
 }
 
 static struct json_object *labels(const struct snapshot *s, size_t i)
@@ -103,6 +115,8 @@ const struct api_view api_incidents = {.columns = columns,
                                        .count = count,
                                        .ns = ns,
                                        .name = name,
+                                       .uid = uid,
+                                       .is_same = is_same,
                                        .labels = labels,
                                        .object = object,
                                        .add_cells = add_cells,

@@ -43,10 +43,7 @@ static struct json_object *labels_of(const struct snapshot_guest *guest)
 static const struct snapshot_job *newest_job(const struct snapshot *s,
                                              const struct snapshot_guest *guest)
 {
-    for (size_t i = s->n_jobs; guest->job_uid[0] != '\0' && i-- > 0;)
-        if (strcmp(s->jobs[i]->uid, guest->job_uid) == 0)
-            return s->jobs[i];
-    return NULL;
+    return s->newest[guest - s->guests];
 }
 
 static void add_spec(struct json_object *object, const struct snapshot_guest *guest)
@@ -319,7 +316,8 @@ static void add_status(struct json_object *object, const struct snapshot *s,
         api_add_unless_empty(ferry, "pod", guest->pod);
     json_add_bool(ferry, "persistent", guest->persistent);
     json_add_bool(ferry, "nodeReachable", guest->node_reachable);
-    json_add_time(ferry, "seenAt", guest->seen_ms);
+    if (!guest->node_reachable)
+        json_add_time(ferry, "seenAt", guest->seen_ms);
     if (guest->orphan.job[0] != '\0')
         add_orphan_mark(ferry, &guest->orphan);
     if (guest->migratable.known)
@@ -366,9 +364,41 @@ static const char *name(const struct snapshot *s, size_t i)
 {
     return s->guests[i].name;
 }
+static const char *uid(const struct snapshot *s, size_t i)
+{
+    return s->guests[i].uuid;
+}
 static struct json_object *labels(const struct snapshot *s, size_t i)
 {
     return labels_of(&s->guests[i]);
+}
+
+/* Without what is not shown: its version, and when it was last seen while its node is reachable. */
+static struct snapshot_guest shown(const struct snapshot_guest *guest)
+{
+    struct snapshot_guest out = *guest;
+    out.labels = out.settings = NULL;
+    out.resource_version = 0;
+    if (out.node_reachable)
+        out.seen_ms = 0;
+    return out;
+}
+
+static bool are_same_guests(const struct snapshot_guest *a, const struct snapshot_guest *b)
+{
+    if (a == b)
+        return true;
+    const struct snapshot_guest x = shown(a), y = shown(b);
+    return memcmp(&x, &y, sizeof x) == 0 && text_equal(a->labels, b->labels) &&
+           text_equal(a->settings, b->settings);
+}
+
+static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j)
+{
+    const struct snapshot_guest *x = &a->guests[i], *y = &b->guests[j];
+    return a->newest[i] == b->newest[j] && are_same_guests(x, y) &&
+           api_documents_are_same(api_document(a, OBJECT_GUEST, x->ns, x->name),
+                                  api_document(b, OBJECT_GUEST, y->ns, y->name));
 }
 
 static struct json_object *object(const struct snapshot *s, size_t i)
@@ -411,6 +441,8 @@ const struct api_view api_instances = {.columns = columns,
                                        .count = count,
                                        .ns = ns,
                                        .name = name,
+                                       .uid = uid,
+                                       .is_same = is_same,
                                        .labels = labels,
                                        .object = object,
                                        .add_cells = add_cells,

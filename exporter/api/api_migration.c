@@ -392,6 +392,17 @@ static struct json_object *object(const struct snapshot *s, size_t i)
     return api_job_object(s->jobs[i]);
 }
 
+static const char *uid(const struct snapshot *s, size_t i)
+{
+    return s->jobs[i]->uid;
+}
+
+/* A job that has not changed is shared between snapshots. */
+static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j)
+{
+    return a->jobs[i] == b->jobs[j];
+}
+
 static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct json_object *cells)
 {
     const struct snapshot_job *job = s->jobs[i];
@@ -421,6 +432,8 @@ const struct api_view api_migrations = {.columns = columns,
                                         .count = count,
                                         .ns = ns,
                                         .name = name,
+                                        .uid = uid,
+                                        .is_same = is_same,
                                         .labels = labels,
                                         .object = object,
                                         .add_cells = add_cells};

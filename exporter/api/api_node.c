@@ -122,9 +122,30 @@ static const char *name(const struct snapshot *s, size_t i)
 {
     return s->nodes[i].name;
 }
+static const char *uid(const struct snapshot *s, size_t i)
+{
+    return s->nodes[i].facts.uuid;
+}
 static struct json_object *labels(const struct snapshot *s, size_t i)
 {
     return labels_of(&s->nodes[i]);
+}
+
+static struct snapshot_node shown(const struct snapshot_node *node)
+{
+    struct snapshot_node out = *node;
+    out.labels = out.taints = NULL;
+    out.resource_version = 0;
+    return out;
+}
+
+static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j)
+{
+    const struct snapshot_node x = shown(&a->nodes[i]), y = shown(&b->nodes[j]);
+    return memcmp(&x, &y, sizeof x) == 0 && text_equal(a->nodes[i].labels, b->nodes[j].labels) &&
+           text_equal(a->nodes[i].taints, b->nodes[j].taints) &&
+           api_documents_are_same(api_document(a, OBJECT_NODE, "", x.name),
+                                  api_document(b, OBJECT_NODE, "", y.name));
 }
 
 static struct json_object *object(const struct snapshot *s, size_t i)
@@ -179,6 +200,8 @@ const struct api_view api_nodes = {.columns = columns,
                                    .n_columns = COUNT(columns),
                                    .count = count,
                                    .name = name,
+                                   .uid = uid,
+                                   .is_same = is_same,
                                    .labels = labels,
                                    .object = object,
                                    .add_cells = add_cells,

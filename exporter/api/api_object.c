@@ -31,6 +31,14 @@ const struct snapshot_object *api_document(const struct snapshot *s, enum object
     return NULL;
 }
 
+bool api_documents_are_same(const struct snapshot_object *a, const struct snapshot_object *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a->uid, b->uid) == 0 &&
+                      a->created_ms == b->created_ms && text_equal(a->spec_json, b->spec_json) &&
+                      text_equal(a->metadata_json, b->metadata_json) &&
+                      text_equal(a->status_json, b->status_json));
+}
+
 struct json_object *api_object_from(const char *text, const char *path)
 {
     struct err ignored = {0};
@@ -80,6 +88,24 @@ struct json_object *api_add_meta(struct json_object *object, enum api_kind kind,
         json_add_text(metadata, "resourceVersion", version);
     json_add_time(metadata, "creationTimestamp", meta->created_ms);
     return metadata;
+}
+
+void api_set_version(struct json_object *object, uint64_t version)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)version);
+    json_add_text(json_at(object, "metadata"), "resourceVersion", text);
+}
+
+void api_add_json(struct buf *text, struct json_object *value)
+{
+    size_t n = 0;
+    const char *written = json_object_to_json_string_length(
+        value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
+    if (written == NULL)
+        text->failed = true;
+    else
+        buf_add_bytes(text, written, n);
 }
 
 void api_add_condition(struct json_object *conditions, const char *type, const char *status,

@@ -184,10 +184,39 @@ static const char *name(const struct snapshot *s, size_t i)
     return i < s->n_guests ? s->guests[i].pod : s->jobs[i - s->n_guests]->placement.target_pod;
 }
 
+static const char *uid(const struct snapshot *s, size_t i)
+{
+    return i < s->n_guests ? s->guests[i].pod_uid
+                           : s->jobs[i - s->n_guests]->placement.target_pod_uid;
+}
+
 static struct json_object *labels(const struct snapshot *s, size_t i)
 {
     struct pod pod = pod_of(s, i);
     return labels_of(&pod);
+}
+
+static bool are_same_guests(const struct snapshot_guest *a, const struct snapshot_guest *b)
+{
+    return a == b || (a != NULL && b != NULL && text_equal(a->labels, b->labels) &&
+                      a->memory_kib == b->memory_kib && a->vcpus == b->vcpus &&
+                      strcmp(a->evacuation_node, b->evacuation_node) == 0);
+}
+
+static bool are_same_jobs(const struct snapshot_job *a, const struct snapshot_job *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a->uid, b->uid) == 0 &&
+                      a->placement.launcher_since_ms == b->placement.launcher_since_ms &&
+                      strcmp(a->wait.reason, b->wait.reason) == 0);
+}
+
+static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j)
+{
+    const struct pod x = pod_of(a, i), y = pod_of(b, j);
+    return strcmp(x.node, y.node) == 0 && strcmp(x.phase, y.phase) == 0 &&
+           strcmp(x.state, y.state) == 0 && strcmp(x.guest_name, y.guest_name) == 0 &&
+           strcmp(x.guest_uuid, y.guest_uuid) == 0 && x.is_ready == y.is_ready &&
+           are_same_guests(x.guest, y.guest) && are_same_jobs(x.job, y.job);
 }
 
 static struct json_object *object(const struct snapshot *s, size_t i)
@@ -225,6 +254,8 @@ const struct api_view api_pods = {.columns = columns,
                                   .count = count,
                                   .ns = ns,
                                   .name = name,
+                                  .uid = uid,
+                                  .is_same = is_same,
                                   .labels = labels,
                                   .object = object,
                                   .add_cells = add_cells,

@@ -44,9 +44,17 @@ static const char *name(const struct snapshot *s, size_t i)
 {
     return s->objects[i]->name;
 }
+static const char *uid(const struct snapshot *s, size_t i)
+{
+    return s->objects[i]->uid;
+}
 static struct json_object *labels(const struct snapshot *s, size_t i)
 {
     return labels_of(s->objects[i]);
+}
+static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j)
+{
+    return api_documents_are_same(a->objects[i], b->objects[j]);
 }
 
 /* ---- policies ---- */
@@ -106,6 +114,8 @@ const struct api_view api_policies = {.columns = policy_columns,
                                       .n_columns = COUNT(policy_columns),
                                       .count = count,
                                       .name = name,
+                                      .uid = uid,
+                                      .is_same = is_same,
                                       .labels = labels,
                                       .object = policy_object,
                                       .add_cells = policy_cells,
@@ -127,6 +137,12 @@ static const struct snapshot_namespace *find_namespace(const struct snapshot *s,
             high = middle;
     }
     return NULL;
+}
+
+static bool is_same_use(const struct snapshot_namespace *a, const struct snapshot_namespace *b)
+{
+    return a == b || (a != NULL && b != NULL && a->launchers == b->launchers &&
+                      a->memory_kib == b->memory_kib && a->vcpus == b->vcpus);
 }
 
 /* ---- quotas ---- */
@@ -202,11 +218,19 @@ static void quota_cells(const struct snapshot *s, size_t i, int64_t now_ms,
     json_add_text(cells, "", text);
 }
 
+static bool is_same_quota(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j)
+{
+    return is_same(a, i, b, j) &&
+           is_same_use(find_namespace(a, a->objects[i]->ns), find_namespace(b, b->objects[j]->ns));
+}
+
 const struct api_view api_quotas = {.columns = quota_columns,
                                     .n_columns = COUNT(quota_columns),
                                     .count = count,
                                     .ns = ns,
                                     .name = name,
+                                    .uid = uid,
+                                    .is_same = is_same_quota,
                                     .labels = labels,
                                     .object = quota_object,
                                     .add_cells = quota_cells,
@@ -247,6 +271,23 @@ static struct json_object *namespace_labels(const struct snapshot *s, size_t i)
     const struct snapshot_object *document =
         api_document(s, OBJECT_NAMESPACE, "", namespace_name(s, i));
     return api_object_from(document == NULL ? NULL : document->spec_json, "labels");
+}
+
+static const char *namespace_uid(const struct snapshot *s, size_t i)
+{
+    const struct snapshot_object *document =
+        api_document(s, OBJECT_NAMESPACE, "", namespace_name(s, i));
+    return document == NULL ? "" : document->uid;
+}
+
+static bool is_same_namespace(const struct snapshot *a, size_t i, const struct snapshot *b,
+                              size_t j)
+{
+    const struct snapshot_namespace *x = i < a->n_namespaces ? &a->namespaces[i] : NULL;
+    const struct snapshot_namespace *y = j < b->n_namespaces ? &b->namespaces[j] : NULL;
+    return is_same_use(x, y) && (x == NULL || text_equal(x->labels, y->labels)) &&
+           api_documents_are_same(api_document(a, OBJECT_NAMESPACE, "", namespace_name(a, i)),
+                                  api_document(b, OBJECT_NAMESPACE, "", namespace_name(b, j)));
 }
 
 static struct json_object *namespace_object(const struct snapshot *s, size_t i)
@@ -296,6 +337,8 @@ const struct api_view api_namespaces = {.columns = namespace_columns,
                                         .n_columns = COUNT(namespace_columns),
                                         .count = namespace_count,
                                         .name = namespace_name,
+                                        .uid = namespace_uid,
+                                        .is_same = is_same_namespace,
                                         .labels = namespace_labels,
                                         .object = namespace_object,
                                         .add_cells = namespace_cells,
@@ -363,6 +406,8 @@ const struct api_view api_drains = {.columns = drain_columns,
                                     .n_columns = COUNT(drain_columns),
                                     .count = count,
                                     .name = name,
+                                    .uid = uid,
+                                    .is_same = is_same,
                                     .labels = labels,
                                     .object = drain_object,
                                     .add_cells = drain_cells,

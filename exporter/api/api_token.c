@@ -22,6 +22,14 @@ static const char *name(const struct snapshot *s, size_t i)
 {
     return s->objects[i]->name;
 }
+static const char *uid(const struct snapshot *s, size_t i)
+{
+    return s->objects[i]->uid;
+}
+static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j)
+{
+    return api_documents_are_same(a->objects[i], b->objects[j]);
+}
 static bool is_token(const struct snapshot *s, size_t i)
 {
     return s->objects[i]->kind == OBJECT_TOKEN;
@@ -81,6 +89,8 @@ const struct api_view api_tokens = {.columns = token_columns,
                                     .n_columns = COUNT(token_columns),
                                     .count = count,
                                     .name = name,
+                                    .uid = uid,
+                                    .is_same = is_same,
                                     .labels = labels,
                                     .object = token_object,
                                     .add_cells = token_cells,

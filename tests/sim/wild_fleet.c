@@ -68,6 +68,8 @@ static void die(struct wild_fleet *w)
     if (w->fs.n_lives >= FLEET_SIM_LIVES_MAX)
         return;
     lawbook_crashed(w->book);
+    if (w->reader.crashed != NULL)
+        w->reader.crashed(w->reader.ctx);
     fleet_sim_crash(&w->fs);
 }
 
@@ -95,8 +97,11 @@ static void between(struct fleet_sim *fs)
 static void on_snapshot(struct fleet_sim *fs, const struct snapshot *snapshot)
 {
     struct wild_fleet *w = wild_of(fs);
-    if (!w->dying)
-        lawbook_see(w->book, snapshot);
+    if (w->dying)
+        return;
+    lawbook_see(w->book, snapshot);
+    if (w->reader.see != NULL)
+        w->reader.see(w->reader.ctx, snapshot);
 }
 
 /* ---- the fleet ---- */
@@ -314,8 +319,14 @@ static void live(struct wild_fleet *w)
 
 struct wild_fleet *wild_fleet_run(uint64_t seed)
 {
+    return wild_fleet_run_seen(seed, &(const struct wild_reader){0});
+}
+
+struct wild_fleet *wild_fleet_run_seen(uint64_t seed, const struct wild_reader *reader)
+{
     struct wild_fleet *w = calloc(1, sizeof *w);
     assert_non_null(w);
+    w->reader = *reader;
     w->fs.ctx = w;
     w->fs.wants_snapshots = true;
     w->fs.on_snapshot = on_snapshot;

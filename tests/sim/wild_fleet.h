@@ -10,6 +10,13 @@ enum { WILD_HOSTS_MAX = 12, WILD_GUESTS_MAX = 60, WILD_NAME_MAX = 32 };
 
 enum wild_crash { CRASH_NONE, CRASH_BEFORE_COMMIT, CRASH_AFTER_COMMIT, CRASH_AFTER_ORDERS };
 
+/* Sees each snapshot after the lawbook; see NULL: nobody. */
+struct wild_reader {
+    void *ctx;
+    void (*see)(void *ctx, const struct snapshot *snapshot);
+    void (*crashed)(void *ctx); /* the appliance ended: what follows comes from a new one */
+};
+
 struct wild_fleet {
     struct fleet_sim fs;
     struct lawbook *book;
@@ -31,10 +38,12 @@ struct wild_fleet {
     unsigned orders_left;  /* CRASH_AFTER_ORDERS: those that still get out */
     unsigned crash_in;     /* steps; 0: not planned */
     bool traces;           /* tells what it does */
+    struct wild_reader reader;
 };
 
 /* Lives through the seed; false: the book says which law was broken. Deterministic. */
 struct wild_fleet *wild_fleet_run(uint64_t seed);
+struct wild_fleet *wild_fleet_run_seen(uint64_t seed, const struct wild_reader *reader);
 void wild_fleet_free(struct wild_fleet *w);
 uint64_t wild_fleet_hash(struct wild_fleet *w);
 

@@ -116,7 +116,7 @@ static void volumes_are_those_of_the_newest_migration(void **state)
         assert_int_equal(json_at(object, "status.migratedVolumes") != NULL, i == 1);
         assert_int_equal(condition_of(object) != NULL, i == 1);
     }
-    TEXT_SET(w->guests[1].job_uid, w->jobs[3].uid); /* it was asked to move once more */
+    world_newest(w, 1, w->jobs[3].uid); /* it was asked to move once more */
     OWNED(json_object) object = api_instances.object(&w->snapshot, 1);
     assert_null(json_at(object, "status.migratedVolumes"));
     assert_null(condition_of(object));

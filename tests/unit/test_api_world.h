@@ -117,6 +117,15 @@ static inline void world_incidents(struct world *w)
     w->snapshot.n_incidents = w->snapshot.n_incidents_closed = 1;
 }
 
+/* That job becomes the newest of the guest. */
+static inline void world_newest(struct world *w, size_t guest, const char *uid)
+{
+    TEXT_SET(w->guests[guest].job_uid, uid);
+    for (size_t i = 0; i < WORLD_JOBS; i++)
+        if (strcmp(w->job_list[i]->uid, uid) == 0)
+            w->newest[guest] = w->job_list[i];
+}
+
 /* A fresh snapshot with one reference, the caller's. */
 static inline struct world *world_new(uint64_t generation)
 {
@@ -139,8 +148,8 @@ static inline struct world *world_new(uint64_t generation)
         .rows = 1U << UNMOVABLE_SEV | 1U << UNMOVABLE_DISKS | 1U << UNMOVABLE_RESERVATIONS,
         .disk = "vdb"};
     w->guests[1].migratable.known = true;
-    TEXT_SET(w->guests[1].job_uid, "20000000-0000-4000-8000-000000000001");
     world_jobs(w);
+    world_newest(w, 1, "20000000-0000-4000-8000-000000000001");
     w->snapshot = (struct snapshot){.generation = generation,
                                     .wall_ms = world_wall_ms,
                                     .n_nodes = WORLD_NODES,
@@ -150,6 +159,7 @@ static inline struct world *world_new(uint64_t generation)
                                     .nodes = w->nodes,
                                     .guests = w->guests,
                                     .jobs = w->job_list,
+                                    .newest = w->newest,
                                     .objects = w->object_list,
                                     .namespaces = w->namespaces,
                                     .n_drains = COUNT(w->drains),

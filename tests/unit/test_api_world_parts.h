@@ -28,7 +28,7 @@ struct world {
     struct snapshot_node nodes[WORLD_NODES];
     struct snapshot_guest guests[WORLD_GUESTS];
     struct snapshot_job jobs[WORLD_JOBS];
-    const struct snapshot_job *job_list[WORLD_JOBS];
+    const struct snapshot_job *job_list[WORLD_JOBS], *newest[WORLD_GUESTS];
     struct rejections rejections;
     struct snapshot_object objects[WORLD_OBJECTS_MAX];
     char specs[WORLD_OBJECTS_MAX][WORLD_SPEC_MAX], metadata[WORLD_OBJECTS_MAX][WORLD_SPEC_MAX];

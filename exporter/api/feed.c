@@ -1,0 +1,507 @@
+/* feed.c - see feed.h.
+ *
+ * The lock guards pointers, the kept changes and the waiters; nothing is compared or written as
+ * text under it. Changes of a turn are collected apart and become visible together with the
+ * versions that they lead to. */
+#include "exporter/api/feed.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+
+enum { OBJECT_BYTES_MAX = 1024 * 1024, TICK_MS = 250, SETTLE_MS = 1000, KEEP_MIN = 16 };
+
+struct change_block {
+    struct feed_change change; /* first */
+    atomic_uint references;
+    enum api_kind kind;
+    size_t bytes;
+    struct change_block *next; /* of all, by version */
+    char *ns, *name, *object, *metadata, *cells;
+};
+
+/* The kept changes of a kind, oldest first, in a ring. */
+struct ring {
+    struct change_block **slots;
+    size_t first, n, capacity; /* capacity: a power of two, or 0 */
+    uint64_t from;             /* the changes after this version are all here */
+    int64_t warm_until_ms;
+};
+
+struct feed {
+    const struct clock *clock;
+    bool is_threaded, has_thread, stopping;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;       /* of taken, newest and stopping; monotonic clock */
+    const struct snapshot *taken; /* to be worked on; NULL: none */
+    uint64_t n_taken, n_done; /* snapshots handed over; of these, how many are shown or skipped */
+    const struct versions *newest;
+    struct ring rings[KIND_COUNT];
+    struct change_block *oldest, **last; /* all kept ones */
+    size_t n_kept, bytes;
+    uint64_t written;
+    struct feed_waiter *waiters;
+    /* Of the turn at work; its thread only. */
+    struct change_block *turn, **turn_last;
+    bool is_warm[KIND_COUNT];
+    bool has_lost[KIND_COUNT]; /* a change could not be written: no memory */
+};
+
+/* ---- a change as text ---- */
+
+static struct change_block *block_of(const struct feed_change *change)
+{
+    return (struct change_block *)(uintptr_t)change; /* its first member */
+}
+
+const struct feed_change *feed_change_ref(const struct feed_change *change)
+{
+    if (change != NULL)
+        (void)atomic_fetch_add(&block_of(change)->references, 1);
+    return change;
+}
+
+static void traits_fini(struct feed_traits *traits)
+{
+    json_object_put(traits->labels);
+    for (size_t i = 0; i < FEED_FIELDS_MAX; i++)
+        free(traits->fields[i]);
+}
+
+void feed_change_unref(const struct feed_change *change)
+{
+    struct change_block *block = block_of(change);
+    if (change == NULL || atomic_fetch_sub(&block->references, 1) != 1)
+        return;
+    traits_fini(&block->change.was);
+    traits_fini(&block->change.is);
+    free(block->ns);
+    free(block->name);
+    free(block->object);
+    free(block->metadata);
+    free(block->cells);
+    free(block);
+}
+
+static void take_traits(struct feed_traits *out, const struct api_view *view,
+                        const struct snapshot *s, size_t i)
+{
+    size_t n = 0;
+    out->labels = view->labels(s, i);
+    for (const char *at = view->fields; at != NULL && *at != '\0' && n < FEED_FIELDS_MAX; n++) {
+        char key[API_TERM_TEXT_MAX];
+        size_t length = strcspn(at, " ");
+        (void)snprintf(key, sizeof key, "%.*s", (int)length, at);
+        const char *value = view->field(s, i, key);
+        out->fields[n] = value == NULL ? NULL : strdup(value);
+        at += length;
+        at += strspn(at, " ");
+    }
+}
+
+static char *text_of(struct json_object *value)
+{
+    struct buf text;
+    buf_init(&text, OBJECT_BYTES_MAX);
+    api_add_json(&text, value);
+    return buf_take(&text);
+}
+
+/* As it is, or as it was with the version of its end. */
+static bool write_object(struct change_block *block, const struct version_change *change,
+                         int64_t now_ms)
+{
+    const struct api_view *view = api_view_of(change->kind);
+    bool is_gone = change->type == CHANGE_DELETED;
+    const struct snapshot *s = (is_gone ? change->before : change->after)->snapshot;
+    size_t i = is_gone ? change->was : change->is;
+    OWNED(json_object) object = view->object(s, i);
+    OWNED(json_object) cells = json_object_new_array();
+    if (object == NULL || cells == NULL)
+        return false;
+    api_set_version(object, change->version);
+    view->add_cells(s, i, now_ms, cells);
+    block->object = text_of(object);
+    block->metadata = text_of(json_at(object, "metadata"));
+    block->cells = text_of(cells);
+    block->ns = strdup(view->ns == NULL ? "" : view->ns(s, i));
+    block->name = strdup(view->name(s, i));
+    if (change->type != CHANGE_ADDED)
+        take_traits(&block->change.was, view, change->before->snapshot, change->was);
+    if (change->type != CHANGE_DELETED)
+        take_traits(&block->change.is, view, change->after->snapshot, change->is);
+    return block->object != NULL && block->metadata != NULL && block->cells != NULL &&
+           block->ns != NULL && block->name != NULL;
+}
+
+static struct change_block *change_new(const struct version_change *change, int64_t now_ms)
+{
+    struct change_block *block = calloc(1, sizeof *block);
+    if (block == NULL)
+        return NULL;
+    atomic_init(&block->references, 1);
+    block->kind = change->kind;
+    block->change.type = change->type;
+    block->change.version = change->version;
+    if (!write_object(block, change, now_ms)) {
+        feed_change_unref(&block->change);
+        return NULL;
+    }
+    block->change.ns = block->ns;
+    block->change.name = block->name;
+    block->change.object = block->object;
+    block->change.metadata = block->metadata;
+    block->change.cells = block->cells;
+    /* Labels are about as long as in the metadata, twice. */
+    block->bytes =
+        sizeof *block + strlen(block->object) + 3 * strlen(block->metadata) + strlen(block->cells);
+    return block;
+}
+
+/* ---- the kept ones; under the lock ---- */
+
+static struct change_block *ring_at(const struct ring *ring, size_t i)
+{
+    return ring->slots[(ring->first + i) & (ring->capacity - 1)];
+}
+
+static bool ring_grow(struct ring *ring)
+{
+    size_t capacity = ring->capacity == 0 ? KEEP_MIN : ring->capacity * 2;
+    struct change_block **slots = calloc(capacity, sizeof(struct change_block *));
+    if (slots == NULL)
+        return false;
+    for (size_t i = 0; i < ring->n; i++)
+        slots[i] = ring_at(ring, i);
+    free(ring->slots);
+    ring->slots = slots;
+    ring->first = 0;
+    ring->capacity = capacity;
+    return true;
+}
+
+static void drop_oldest(struct feed *feed)
+{
+    struct change_block *block = feed->oldest;
+    struct ring *ring = &feed->rings[block->kind];
+    feed->oldest = block->next;
+    if (feed->oldest == NULL)
+        feed->last = &feed->oldest;
+    ring->from = block->change.version;
+    ring->first = (ring->first + 1) & (ring->capacity - 1);
+    ring->n--;
+    feed->n_kept--;
+    feed->bytes -= block->bytes;
+    feed_change_unref(&block->change);
+}
+
+/* A change that is not kept makes every version before it too old. */
+static void keep(struct feed *feed, struct change_block *block)
+{
+    struct ring *ring = &feed->rings[block->kind];
+    if (ring->n == ring->capacity && !ring_grow(ring)) {
+        feed->has_lost[block->kind] = true;
+        feed_change_unref(&block->change);
+        return;
+    }
+    block->next = NULL;
+    *feed->last = block;
+    feed->last = &block->next;
+    ring->slots[(ring->first + ring->n++) & (ring->capacity - 1)] = block;
+    feed->n_kept++;
+    feed->written++;
+    feed->bytes += block->bytes;
+    while (feed->bytes > FEED_BYTES)
+        drop_oldest(feed);
+}
+
+/* ---- a turn ---- */
+
+static void on_change(void *ctx, const struct version_change *change)
+{
+    struct feed *feed = ctx;
+    if (!feed->is_warm[change->kind])
+        return;
+    struct change_block *block = change_new(change, clock_wall_ms(feed->clock));
+    if (block == NULL) {
+        feed->has_lost[change->kind] = true;
+        return;
+    }
+    *feed->turn_last = block;
+    feed->turn_last = &block->next;
+}
+
+static void look_who_is_warm(struct feed *feed)
+{
+    int64_t now_ms = clock_mono_ms(feed->clock);
+    for (enum api_kind kind = 0; kind < KIND_COUNT; kind++) {
+        feed->is_warm[kind] = feed->rings[kind].warm_until_ms > now_ms;
+        feed->has_lost[kind] = false;
+    }
+}
+
+/* Those whose turn it is; they are called without the lock. */
+static struct feed_waiter *take_waiters(struct feed *feed, bool all)
+{
+    struct feed_waiter *due = NULL, **at = &feed->waiters;
+    int64_t now_ms = clock_mono_ms(feed->clock);
+    uint64_t newest = feed->newest == NULL ? 0 : feed->newest->newest;
+    while (*at != NULL) {
+        struct feed_waiter *waiter = *at;
+        if (!all && waiter->until_ms > now_ms && newest <= waiter->after) {
+            at = &waiter->next;
+            continue;
+        }
+        *at = waiter->next;
+        waiter->next = due;
+        due = waiter;
+    }
+    return due;
+}
+
+static void wake(struct feed_waiter *due)
+{
+    while (due != NULL) {
+        struct feed_waiter *next = due->next; /* it may be gone afterwards */
+        due->wake(due->ctx);
+        due = next;
+    }
+}
+
+/* Makes the turn's result visible. A kind that is cold, or of which a change was lost, has no
+ * history before it. */
+static void show(struct feed *feed, const struct versions *fresh, uint64_t n_taken)
+{
+    (void)pthread_mutex_lock(&feed->lock);
+    for (struct change_block *block = feed->turn, *next; block != NULL; block = next) {
+        next = block->next;
+        keep(feed, block);
+    }
+    feed->turn = NULL;
+    feed->turn_last = &feed->turn;
+    for (enum api_kind kind = 0; kind < KIND_COUNT; kind++)
+        if (!feed->is_warm[kind] || feed->has_lost[kind] || feed->newest == NULL)
+            feed->rings[kind].from = fresh->newest;
+    const struct versions *before = feed->newest;
+    feed->newest = fresh;
+    feed->n_done = n_taken;
+    struct feed_waiter *due = take_waiters(feed, false);
+    (void)pthread_cond_broadcast(&feed->changed);
+    (void)pthread_mutex_unlock(&feed->lock);
+    versions_unref(before);
+    wake(due);
+}
+
+static void skip(struct feed *feed, uint64_t n_taken)
+{
+    LOG(WARN, "feed_skipped", FIELD_TEXT(ERROR, "no memory: an older state is shown"));
+    (void)pthread_mutex_lock(&feed->lock);
+    feed->n_done = n_taken;
+    (void)pthread_cond_broadcast(&feed->changed);
+    (void)pthread_mutex_unlock(&feed->lock);
+}
+
+static void work_on(struct feed *feed, const struct snapshot *snapshot, uint64_t n_taken)
+{
+    const struct version_sink sink = {feed, on_change};
+    uint64_t first = (uint64_t)clock_wall_ms(feed->clock) * 1000;
+    const struct versions *fresh = versions_next(feed->newest, snapshot, first, &sink);
+    if (fresh != NULL) {
+        show(feed, fresh, n_taken);
+        return;
+    }
+    for (struct change_block *block = feed->turn, *next; block != NULL; block = next) {
+        next = block->next;
+        feed_change_unref(&block->change);
+    }
+    feed->turn = NULL;
+    feed->turn_last = &feed->turn;
+    skip(feed, n_taken);
+}
+
+/* Until the next snapshot, the next tick or the end; under the lock. */
+static void sleep_until_tick(struct feed *feed, int64_t ms)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    (void)pthread_cond_timedwait(&feed->changed, &feed->lock, &until);
+}
+
+static void *run(void *arg)
+{
+    struct feed *feed = arg;
+    (void)pthread_mutex_lock(&feed->lock);
+    while (!feed->stopping) {
+        const struct snapshot *snapshot = feed->taken;
+        uint64_t n_taken = feed->n_taken;
+        feed->taken = NULL;
+        if (snapshot != NULL)
+            look_who_is_warm(feed);
+        else if (feed->n_done == feed->n_taken)
+            sleep_until_tick(feed, TICK_MS);
+        struct feed_waiter *due = take_waiters(feed, false);
+        (void)pthread_mutex_unlock(&feed->lock);
+        wake(due);
+        if (snapshot != NULL)
+            work_on(feed, snapshot, n_taken);
+        snapshot_unref(snapshot);
+        (void)pthread_mutex_lock(&feed->lock);
+    }
+    (void)pthread_mutex_unlock(&feed->lock);
+    return NULL;
+}
+
+/* ---- the interface ---- */
+
+struct feed *feed_new(const struct clock *clock, bool is_threaded, struct err *err)
+{
+    struct feed *feed = calloc(1, sizeof *feed);
+    if (feed == NULL) {
+        err_set(err, ERR_NOMEM, "out of memory: the change feed");
+        return NULL;
+    }
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&feed->lock, NULL);
+    (void)pthread_cond_init(&feed->changed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    feed->clock = clock;
+    feed->is_threaded = is_threaded;
+    feed->last = &feed->oldest;
+    feed->turn_last = &feed->turn;
+    feed->has_thread = is_threaded && pthread_create(&feed->thread, NULL, run, feed) == 0;
+    if (is_threaded && !feed->has_thread) {
+        feed_free(feed);
+        err_set(err, ERR_NOMEM, "cannot start the thread of the change feed");
+        return NULL;
+    }
+    return feed;
+}
+
+void feed_free(struct feed *feed)
+{
+    if (feed == NULL)
+        return;
+    (void)pthread_mutex_lock(&feed->lock);
+    feed->stopping = true;
+    (void)pthread_cond_broadcast(&feed->changed);
+    (void)pthread_mutex_unlock(&feed->lock);
+    if (feed->has_thread)
+        (void)pthread_join(feed->thread, NULL);
+    wake(take_waiters(feed, true));
+    while (feed->oldest != NULL)
+        drop_oldest(feed);
+    for (enum api_kind kind = 0; kind < KIND_COUNT; kind++)
+        free(feed->rings[kind].slots);
+    snapshot_unref(feed->taken);
+    versions_unref(feed->newest);
+    (void)pthread_mutex_destroy(&feed->lock);
+    (void)pthread_cond_destroy(&feed->changed);
+    free(feed);
+}
+
+void feed_take(struct feed *feed, const struct snapshot *snapshot)
+{
+    (void)snapshot_ref(snapshot);
+    (void)pthread_mutex_lock(&feed->lock);
+    const struct snapshot *before = feed->taken;
+    feed->taken = feed->is_threaded ? snapshot : NULL;
+    uint64_t n_taken = ++feed->n_taken;
+    if (!feed->is_threaded)
+        look_who_is_warm(feed);
+    (void)pthread_cond_broadcast(&feed->changed);
+    (void)pthread_mutex_unlock(&feed->lock);
+    snapshot_unref(before); /* overtaken before it was shown */
+    if (feed->is_threaded)
+        return;
+    work_on(feed, snapshot, n_taken);
+    snapshot_unref(snapshot);
+}
+
+void feed_settle(struct feed *feed)
+{
+    (void)pthread_mutex_lock(&feed->lock);
+    uint64_t wanted = feed->n_taken;
+    int64_t until_ms = clock_mono_ms(clock_system()) + SETTLE_MS, left_ms = SETTLE_MS;
+    while (feed->is_threaded && feed->n_done < wanted && left_ms > 0 && !feed->stopping) {
+        sleep_until_tick(feed, left_ms);
+        left_ms = until_ms - clock_mono_ms(clock_system());
+    }
+    (void)pthread_mutex_unlock(&feed->lock);
+}
+
+const struct versions *feed_newest(struct feed *feed)
+{
+    (void)pthread_mutex_lock(&feed->lock);
+    const struct versions *newest = versions_ref(feed->newest);
+    (void)pthread_mutex_unlock(&feed->lock);
+    return newest;
+}
+
+void feed_warm(struct feed *feed, enum api_kind kind)
+{
+    (void)pthread_mutex_lock(&feed->lock);
+    feed->rings[kind].warm_until_ms = clock_mono_ms(feed->clock) + FEED_WARM_MS;
+    (void)pthread_mutex_unlock(&feed->lock);
+}
+
+enum feed_found feed_next(struct feed *feed, enum api_kind kind, uint64_t after,
+                          const struct feed_change **out_change, uint64_t *out_at)
+{
+    enum feed_found found = FEED_NONE;
+    (void)pthread_mutex_lock(&feed->lock);
+    const struct ring *ring = &feed->rings[kind];
+    *out_change = NULL;
+    *out_at = feed->newest == NULL ? 0 : feed->newest->newest;
+    size_t low = 0, high = ring->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ring_at(ring, middle)->change.version <= after)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (after < ring->from || after > *out_at) {
+        found = FEED_GONE;
+    } else if (low < ring->n) {
+        found = FEED_FOUND;
+        *out_change = feed_change_ref(&ring_at(ring, low)->change);
+    }
+    (void)pthread_mutex_unlock(&feed->lock);
+    return found;
+}
+
+void feed_wait(struct feed *feed, struct feed_waiter *waiter)
+{
+    (void)pthread_mutex_lock(&feed->lock);
+    uint64_t newest = feed->newest == NULL ? 0 : feed->newest->newest;
+    bool is_due = newest > waiter->after || feed->stopping;
+    if (!is_due) {
+        waiter->next = feed->waiters;
+        feed->waiters = waiter;
+    }
+    (void)pthread_mutex_unlock(&feed->lock);
+    if (is_due)
+        waiter->wake(waiter->ctx);
+}
+
+void feed_stats(struct feed *feed, struct feed_stats *out_stats)
+{
+    (void)pthread_mutex_lock(&feed->lock);
+    *out_stats = (struct feed_stats){
+        .changes = feed->n_kept, .bytes = feed->bytes, .written = feed->written};
+    for (const struct feed_waiter *waiter = feed->waiters; waiter != NULL; waiter = waiter->next)
+        out_stats->waiters++;
+    (void)pthread_mutex_unlock(&feed->lock);
+}
