@@ -1,0 +1,256 @@
+/* test_feed.c - the change feed: numbers, order, bounds, and who is woken. Random fleets read it in
+ * test_feed_sim.c. */
+#include "tests/test.h"
+
+#include "exporter/api/feed.h"
+#include "tests/unit/test_api_world.h"
+
+struct rig {
+    struct clock_fake clock;
+    struct feed *feed;
+    unsigned woken;
+};
+
+static void start(struct rig *rig, bool is_threaded)
+{
+    struct err err = {0};
+    *rig = (struct rig){.woken = 0};
+    clock_fake_init(&rig->clock, world_wall_ms);
+    rig->feed = feed_new(is_threaded ? clock_system() : &rig->clock.clock, is_threaded, &err);
+    assert_non_null(rig->feed);
+    for (enum api_kind kind = 0; kind < KIND_COUNT; kind++)
+        feed_warm(rig->feed, kind);
+}
+
+static void take(struct rig *rig, struct world *world)
+{
+    feed_take(rig->feed, &world->snapshot);
+    snapshot_unref(&world->snapshot);
+}
+
+static uint64_t newest(struct rig *rig)
+{
+    const struct versions *v = feed_newest(rig->feed);
+    uint64_t newest = v->newest;
+    versions_unref(v);
+    return newest;
+}
+
+/* The change after that version, which must be there. */
+static const struct feed_change *next(struct rig *rig, enum api_kind kind, uint64_t after)
+{
+    const struct feed_change *change;
+    uint64_t at;
+    assert_int_equal(feed_next(rig->feed, kind, after, &change, &at), FEED_FOUND);
+    assert_true(change->version > after);
+    return change;
+}
+
+static enum feed_found look(struct rig *rig, enum api_kind kind, uint64_t after)
+{
+    const struct feed_change *change;
+    uint64_t at;
+    enum feed_found found = feed_next(rig->feed, kind, after, &change, &at);
+    feed_change_unref(change);
+    return found;
+}
+
+static void only_the_object_that_changed_gets_a_new_version(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    const struct versions *before = feed_newest(rig.feed);
+    struct world *world = world_new(2);
+    world->guests[1].state = HV_STATE_PAUSED;
+    take(&rig, world);
+    const struct versions *after = feed_newest(rig.feed);
+    for (size_t i = 0; i < WORLD_GUESTS; i++) {
+        uint64_t was = versions_of(before, KIND_INSTANCE, i);
+        uint64_t is = versions_of(after, KIND_INSTANCE, i);
+        /* vm2 has a job, and jobs of worlds are never shared. */
+        assert_true(i == 1 ? is > was : is == was);
+    }
+    const struct feed_change *change = next(&rig, KIND_INSTANCE, before->newest);
+    assert_int_equal(change->type, CHANGE_MODIFIED);
+    assert_string_equal(change->name, "vm2");
+    assert_int_equal(change->version, versions_of(after, KIND_INSTANCE, 1));
+    assert_non_null(strstr(change->object, "\"state\":\"paused\""));
+    assert_int_equal(look(&rig, KIND_INSTANCE, change->version), FEED_NONE);
+    assert_int_equal(look(&rig, KIND_NODE, before->newest), FEED_NONE);
+    feed_change_unref(change);
+    versions_unref(before);
+    versions_unref(after);
+    feed_free(rig.feed);
+}
+
+static void one_that_was_made_anew_is_deleted_and_added(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    uint64_t at = newest(&rig);
+    struct world *world = world_new(2);
+    TEXT_SET(world->guests[2].uuid, "00000000-0000-4000-8000-00000000abcd");
+    take(&rig, world);
+    const struct feed_change *gone = next(&rig, KIND_INSTANCE, at);
+    while (strcmp(gone->name, "vm3") != 0) { /* vm2's job */
+        at = gone->version;
+        feed_change_unref(gone);
+        gone = next(&rig, KIND_INSTANCE, at);
+    }
+    assert_int_equal(gone->type, CHANGE_DELETED);
+    const struct feed_change *fresh = next(&rig, KIND_INSTANCE, gone->version);
+    assert_int_equal(fresh->type, CHANGE_ADDED);
+    assert_string_equal(fresh->name, "vm3");
+    feed_change_unref(gone);
+    feed_change_unref(fresh);
+    feed_free(rig.feed);
+}
+
+static void a_deleted_object_has_the_version_of_its_end(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    uint64_t at = newest(&rig);
+    struct world *world = world_new(2);
+    world->snapshot.n_nodes--;
+    take(&rig, world);
+    const struct feed_change *change = next(&rig, KIND_NODE, at);
+    assert_int_equal(change->type, CHANGE_DELETED);
+    assert_string_equal(change->name, "c");
+    struct err err = {0};
+    const char *version = "";
+    OWNED(json_object) object = json_parse(change->object, strlen(change->object), "o", &err);
+    assert_true(json_get_text(object, "metadata.resourceVersion", "", &version, &err));
+    assert_int_equal(strtoull(version, NULL, 10), change->version);
+    feed_change_unref(change);
+    feed_free(rig.feed);
+}
+
+static void versions_of_another_run_are_gone(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    uint64_t at = newest(&rig);
+    assert_int_equal(look(&rig, KIND_NODE, at), FEED_NONE);
+    assert_int_equal(look(&rig, KIND_NODE, 1), FEED_GONE);
+    assert_int_equal(look(&rig, KIND_NODE, at + 1), FEED_GONE);
+    feed_free(rig.feed);
+    int64_t later = rig.clock.now_ms + 1;
+    start(&rig, false);
+    rig.clock.now_ms = later;
+    take(&rig, world_new(1));
+    assert_int_equal(look(&rig, KIND_NODE, at), FEED_GONE);
+    feed_free(rig.feed);
+}
+
+static void a_reader_that_is_too_slow_finds_its_place_gone(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct feed_stats stats;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    uint64_t at = newest(&rig), turns = 0;
+    do {
+        struct world *world = world_new(2);
+        world->nodes[0].facts.free_memory_kib = ++turns;
+        take(&rig, world);
+        feed_stats(rig.feed, &stats);
+        assert_true(stats.bytes <= FEED_BYTES);
+    } while (look(&rig, KIND_NODE, at) == FEED_FOUND && turns < 100000);
+    assert_true(turns > 100 && turns < 100000);
+    assert_int_equal(look(&rig, KIND_NODE, at), FEED_GONE);
+    assert_int_equal(look(&rig, KIND_NODE, newest(&rig)), FEED_NONE);
+    feed_free(rig.feed);
+}
+
+static void nothing_is_written_for_kinds_that_nobody_reads(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct feed_stats stats;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    uint64_t at = newest(&rig);
+    rig.clock.now_ms += FEED_WARM_MS;
+    struct world *world = world_new(2);
+    world->nodes[0].cordoned = true;
+    take(&rig, world);
+    feed_stats(rig.feed, &stats);
+    assert_int_equal(stats.written, 0);
+    assert_int_equal(look(&rig, KIND_NODE, at), FEED_GONE);
+    feed_warm(rig.feed, KIND_NODE);
+    at = newest(&rig);
+    take(&rig, world_new(3));
+    assert_int_equal(look(&rig, KIND_NODE, at), FEED_FOUND);
+    feed_free(rig.feed);
+}
+
+static void on_wake(void *ctx)
+{
+    struct rig *rig = ctx;
+    rig->woken++;
+}
+
+static void who_waits_is_woken_once_by_a_change_and_at_the_end(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    struct feed_waiter waiter = {
+        .until_ms = INT64_MAX, .after = newest(&rig), .ctx = &rig, .wake = on_wake};
+    feed_wait(rig.feed, &waiter);
+    assert_int_equal(rig.woken, 0);
+    struct world *world = world_new(2);
+    world->nodes[0].cordoned = true;
+    take(&rig, world);
+    assert_int_equal(rig.woken, 1);
+    feed_wait(rig.feed, &waiter); /* it has not seen that one yet */
+    assert_int_equal(rig.woken, 2);
+    waiter.after = newest(&rig);
+    feed_wait(rig.feed, &waiter);
+    assert_int_equal(rig.woken, 2);
+    feed_free(rig.feed);
+    assert_int_equal(rig.woken, 3);
+}
+
+static void what_was_handed_over_is_shown_after_settling(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, true);
+    for (uint64_t generation = 1; generation <= 200; generation++) {
+        take(&rig, world_new(generation));
+        if (generation % 10 != 0)
+            continue;
+        feed_settle(rig.feed);
+        const struct versions *v = feed_newest(rig.feed);
+        assert_int_equal(v->snapshot->generation, generation);
+        versions_unref(v);
+    }
+    feed_free(rig.feed);
+}
+
+TEST_FILE(test_feed)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_object_that_changed_gets_a_new_version),
+        cmocka_unit_test(one_that_was_made_anew_is_deleted_and_added),
+        cmocka_unit_test(a_deleted_object_has_the_version_of_its_end),
+        cmocka_unit_test(versions_of_another_run_are_gone),
+        cmocka_unit_test(a_reader_that_is_too_slow_finds_its_place_gone),
+        cmocka_unit_test(nothing_is_written_for_kinds_that_nobody_reads),
+        cmocka_unit_test(who_waits_is_woken_once_by_a_change_and_at_the_end),
+        cmocka_unit_test(what_was_handed_over_is_shown_after_settling),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
