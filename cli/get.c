@@ -96,7 +96,8 @@ int verb_get(int argc, char **argv)
     if (client == NULL || !kind_path(get.kind, get.common.all_namespaces ? NULL : get.common.ns,
                                      get.name, path, &err))
         return cli_fail(&err, NULL);
-    OWNED(json_object) answer = client_call(client, "GET", path, NULL, &err);
+    OWNED(json_object) answer = get.name == NULL ? client_list(client, path, &err)
+                                                 : client_call(client, "GET", path, NULL, &err);
     if (answer == NULL)
         return cli_fail(&err, NULL);
     if (get.common.output == OUTPUT_JSON)

@@ -112,8 +112,7 @@ int verb_inventory(int argc, char **argv)
     struct err err = {0};
     struct json_object *items = NULL;
     OWNED(client) client = client_new(i.common.server, &err);
-    OWNED(json_object) list =
-        client != NULL ? client_call(client, "GET", "/api/v1/nodes", NULL, &err) : NULL;
+    OWNED(json_object) list = client != NULL ? client_list(client, "/api/v1/nodes", &err) : NULL;
     if (list == NULL)
         return cli_fail(&err, NULL);
     OWNED(json_object) groups = json_object_new_array();

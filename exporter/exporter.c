@@ -259,7 +259,8 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->counters = metrics_counters_new(parts->clock, config->kubevirt_metrics, err);
     x->scrape = scrape_new(err);
     x->request_log = request_log_new(parts->clock, parts->store, err);
-    if (x->counters != NULL && x->scrape != NULL && x->request_log != NULL &&
+    x->lists = list_keep_new(err);
+    if (x->counters != NULL && x->scrape != NULL && x->request_log != NULL && x->lists != NULL &&
         open_http(x, config, parts, err))
         return x;
     exporter_free(x);
@@ -273,6 +274,7 @@ void exporter_free(struct exporter *x)
     http_free(x->http); /* waits for the last handler */
     gate_free(x->gate);
     request_log_free(x->request_log);
+    list_keep_free(x->lists);
     scrape_free(x->scrape);
     snapshot_unref(x->snapshot);
     self_unref(x->self);
@@ -294,4 +296,5 @@ bool exporter_reload_access(struct exporter *x, struct err *err)
 void exporter_tick(struct exporter *x)
 {
     gate_tick(x->gate);
+    list_keep_tick(x->lists, clock_mono_ms(x->clock));
 }

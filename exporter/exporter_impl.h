@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "exporter/api/list_keep.h"
 #include "exporter/exporter.h"
 #include "exporter/gate.h"
 #include "exporter/http/http.h"
@@ -31,6 +32,7 @@ struct exporter {
     struct http *http;
     struct gate *gate;
     struct request_log *request_log;
+    struct list_keep *lists; /* snapshots of lists under way */
 
     pthread_mutex_t lock;
     const struct snapshot *snapshot;

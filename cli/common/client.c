@@ -190,19 +190,13 @@ static enum err_code code_from_http(long http, const char *reason)
         const char *reason; /* NULL: any */
         enum err_code code;
     } rows[] = {
-        {409, "AlreadyExists", ERR_EXISTS},
-        {409, NULL, ERR_REFUSED},
-        {400, NULL, ERR_INVALID},
-        {401, NULL, ERR_FORBIDDEN},
-        {403, NULL, ERR_FORBIDDEN},
-        {404, NULL, ERR_NOT_FOUND},
-        {405, NULL, ERR_INVALID},
-        {422, NULL, ERR_UNPROCESSABLE},
-        {429, NULL, ERR_LIMIT},
-        {502, NULL, ERR_HYPERVISOR},
-        {503, NULL, ERR_UNREACHABLE},
-        {504, NULL, ERR_TIMEOUT},
-        {507, NULL, ERR_FULL},
+        {409, "AlreadyExists", ERR_EXISTS}, {409, NULL, ERR_REFUSED},
+        {400, NULL, ERR_INVALID},           {401, NULL, ERR_FORBIDDEN},
+        {403, NULL, ERR_FORBIDDEN},         {404, NULL, ERR_NOT_FOUND},
+        {405, NULL, ERR_INVALID},           {410, NULL, ERR_EXPIRED},
+        {422, NULL, ERR_UNPROCESSABLE},     {429, NULL, ERR_LIMIT},
+        {502, NULL, ERR_HYPERVISOR},        {503, NULL, ERR_UNREACHABLE},
+        {504, NULL, ERR_TIMEOUT},           {507, NULL, ERR_FULL},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].http == http && (rows[i].reason == NULL || text_equal(rows[i].reason, reason)))
@@ -315,4 +309,68 @@ struct json_object *client_call(struct client *client, const char *method, const
         return NULL;
     }
     return TAKE(answer);
+}
+
+static struct json_object *get_page(struct client *client, const char *path, const char *token,
+                                    struct err *err)
+{
+    struct buf full;
+    buf_init(&full, 8192);
+    buf_addf(&full, "%s?limit=%d%s%s", path, CLIENT_PAGE,
+             *token == '\0' ? "" : "&continue=", token);
+    struct json_object *page = NULL;
+    if (full.failed)
+        (void)err_set(err, ERR_INVALID, "the request's path is too long");
+    else
+        page = client_call(client, "GET", full.data, NULL, err);
+    buf_fini(&full);
+    return page;
+}
+
+/* Moves the objects of a page to the end of the list. */
+static bool append_items(struct json_object *list, struct json_object *page, struct err *err)
+{
+    struct json_object *to = json_at(list, "items"), *from = json_at(page, "items");
+    for (size_t i = 0; from != NULL && i < json_object_array_length(from); i++)
+        if (to == NULL ||
+            json_object_array_add(to, json_object_get(json_object_array_get_idx(from, i))) != 0)
+            return err_set(err, ERR_NOMEM, "no memory for a list");
+    return true;
+}
+
+static struct json_object *list_once(struct client *client, const char *path, struct err *err)
+{
+    OWNED(json_object) list = get_page(client, path, "", err);
+    OWNED(json_object) page = json_object_get(list);
+    for (int pages = 1; page != NULL; pages++) {
+        const char *token = view_text(page, "metadata.continue");
+        if (*token == '\0') {
+            json_object_object_del(json_at(list, "metadata"), "continue");
+            json_object_object_del(json_at(list, "metadata"), "remainingItemCount");
+            return TAKE(list);
+        }
+        if (pages == CLIENT_PAGES_MAX) {
+            (void)err_set(err, ERR_LIMIT, "the list has more than %d objects",
+                          CLIENT_PAGE * CLIENT_PAGES_MAX);
+            return NULL;
+        }
+        struct json_object *next = get_page(client, path, token, err);
+        json_object_free(page);
+        page = next;
+        if (page != NULL && !append_items(list, page, err))
+            return NULL;
+    }
+    return NULL;
+}
+
+struct json_object *client_list(struct client *client, const char *path, struct err *err)
+{
+    struct json_object *list = NULL;
+    for (int tries = 0; list == NULL && tries < CLIENT_LIST_TRIES; tries++) {
+        *err = (struct err){0};
+        list = list_once(client, path, err);
+        if (list == NULL && err->code != ERR_EXPIRED)
+            return NULL;
+    }
+    return list;
 }

@@ -37,6 +37,11 @@ const char *client_url(const struct client *client);
 struct json_object *client_call(struct client *client, const char *method, const char *path,
                                 struct json_object *body, struct err *err);
 
+/* A whole list, read in pages of CLIENT_PAGE objects, all of one moment; begun again where the
+ * appliance no longer keeps that moment. path has no query. As client_call. */
+enum { CLIENT_PAGE = 500, CLIENT_PAGES_MAX = 2000, CLIENT_LIST_TRIES = 3 };
+struct json_object *client_list(struct client *client, const char *path, struct err *err);
+
 /* Timeout of the next calls, at most CLIENT_ANSWER_MS. */
 void client_set_timeout(struct client *client, int64_t ms);
 

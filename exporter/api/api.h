@@ -118,7 +118,9 @@ void api_age_text(int64_t since_ms, int64_t now_ms, char *out_text);
 void api_bytes_text(uint64_t bytes, char *out_text); /* "1.5GiB" */
 enum { API_SHORT_TEXT_MAX = 32 };
 
-/* ---- lists and tables: api_list.c ---- */
+bool api_is_there(const struct api_view *view, const struct snapshot *s, size_t i);
+
+/* ---- lists and tables: api_list.c; pages and streams of them: api_listing.c ---- */
 struct api_list {
     enum api_kind kind;
     const struct api_column *columns;
@@ -126,6 +128,7 @@ struct api_list {
     bool as_table;
     enum { API_ROW_METADATA, API_ROW_OBJECT, API_ROW_NONE } rows;
     size_t n;
+    uint64_t resource_version;
     struct buf text;
 };
 /* Chooses list or Table from the request. resource_version: of the whole list. */
@@ -135,7 +138,16 @@ void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_
 /* Takes both; cells (without the name) are used by tables only. */
 void api_list_add(struct api_list *list, struct json_object *take_object,
                   struct json_object *take_cells);
-void api_list_end(struct api_list *list, struct http_reply *reply);
+/* An object of a view; ages are relative to now, not to the snapshot, which may be old. */
+void api_list_add_nth(struct api_list *list, const struct api_view *view, const struct snapshot *s,
+                      size_t i, int64_t now_ms);
+/* Writes the end, with the list's metadata. page NULL: nothing follows. */
+enum { API_TOKEN_MAX = 64 };
+struct api_page {
+    char token[API_TOKEN_MAX]; /* metadata.continue */
+    size_t remaining;          /* metadata.remainingItemCount; 0: not known */
+};
+void api_list_end(struct api_list *list, const struct api_page *page);
 bool api_wants_table(const struct http_request *request);
 /* True, with the reply filled, when the request asks for a watch, which is not supported. */
 bool api_refuses_watch(const struct http_request *request, struct http_reply *reply);

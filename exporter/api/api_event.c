@@ -185,5 +185,6 @@ void serve_events(const struct api_call *call, struct http_reply *out_reply)
         reply_err(out_reply, &err, KIND_EVENT, NULL);
         return;
     }
-    api_list_end(&search.list, out_reply);
+    api_list_end(&search.list, NULL);
+    reply_buf(out_reply, 200, &search.list.text);
 }

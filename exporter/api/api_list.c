@@ -1,14 +1,13 @@
-/* api_list.c - lists and single objects of any kind, plain or as a Table.
+/* api_list.c - the text of lists and Tables, and single objects of any kind.
  *
- * Objects are created, written and freed one at a time, so that a list of 50,000 guests costs only
- * its text. `limit` is ignored: a list is always complete, which clients must accept.
- */
+ * Objects are created, written and freed one at a time. The metadata of a list comes after its
+ * items: only then it is known where the next page begins. */
 #include <string.h>
 
 #include "exporter/api/api.h"
 #include "exporter/exporter_impl.h"
 
-enum { LIST_BYTES_MAX = 256 * 1024 * 1024 };
+enum { LIST_BYTES_MAX = 8 * 1024 * 1024 }; /* a piece, or a list that is sent as one */
 
 const struct api_view *api_view_of(enum api_kind kind)
 {
@@ -82,18 +81,16 @@ void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_
     *list = (struct api_list){.kind = kind,
                               .columns = columns,
                               .n_columns = n_columns,
+                              .resource_version = resource_version,
                               .as_table = api_wants_table(request),
                               .rows = text_equal(include, "None")     ? API_ROW_NONE
                                       : text_equal(include, "Object") ? API_ROW_OBJECT
                                                                       : API_ROW_METADATA};
     buf_init(&list->text, LIST_BYTES_MAX);
     const struct api_kind_row *row = api_kind_row(kind);
-    buf_addf(&list->text,
-             "{\"kind\":\"%s%s\",\"apiVersion\":\"%s\","
-             "\"metadata\":{\"resourceVersion\":\"%llu\"},",
+    buf_addf(&list->text, "{\"kind\":\"%s%s\",\"apiVersion\":\"%s\",",
              list->as_table ? "Table" : row->kind, list->as_table ? "" : "List",
-             list->as_table ? "meta.k8s.io/v1" : row->api_version,
-             (unsigned long long)resource_version);
+             list->as_table ? "meta.k8s.io/v1" : row->api_version);
     if (list->as_table)
         begin_table(list);
     else
@@ -138,125 +135,33 @@ void api_list_add(struct api_list *list, struct json_object *take_object,
         add_json(&list->text, object);
 }
 
-void api_list_end(struct api_list *list, struct http_reply *reply)
+void api_list_add_nth(struct api_list *list, const struct api_view *view, const struct snapshot *s,
+                      size_t i, int64_t now_ms)
 {
-    buf_add(&list->text, "\n]}\n");
-    reply_buf(reply, 200, &list->text);
-}
-
-/* ---- the handlers ---- */
-
-static bool is_word_of(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = words; at != NULL && *at != '\0'; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        if (length == n && memcmp(at, word, n) == 0)
-            return true;
-        at += length;
-    }
-    return false;
-}
-
-/* Checks that all fields are selectable, as Kubernetes does. */
-static bool fields_are_known(const struct api_selector *fields, const struct api_view *view,
-                             struct err *err)
-{
-    for (size_t i = 0; i < fields->n; i++)
-        if (!is_word_of("metadata.name metadata.namespace", fields->terms[i].key) &&
-            !is_word_of(view->fields, fields->terms[i].key))
-            return err_set(err, ERR_INVALID,
-                           "field selector '%.100s': only metadata.name metadata.namespace %s",
-                           fields->terms[i].key, view->fields == NULL ? "" : view->fields);
-    return true;
-}
-
-static const char *ns_of(const struct api_view *view, const struct snapshot *s, size_t i)
-{
-    return view->ns == NULL ? "" : view->ns(s, i);
-}
-
-static bool fields_match(const struct api_selector *fields, const struct api_view *view,
-                         const struct snapshot *s, size_t i)
-{
-    for (size_t t = 0; t < fields->n; t++) {
-        const char *key = fields->terms[t].key;
-        const char *value = strcmp(key, "metadata.name") == 0        ? view->name(s, i)
-                            : strcmp(key, "metadata.namespace") == 0 ? ns_of(view, s, i)
-                                                                     : view->field(s, i, key);
-        if (!api_term_matches(&fields->terms[t], value))
-            return false;
-    }
-    return true;
-}
-
-struct filter {
-    const char *ns; /* NULL: all */
-    struct api_selector labels, fields;
-};
-
-static bool filter_init(struct filter *filter, const struct http_request *request,
-                        const struct api_view *view, struct err *err)
-{
-    filter->ns = request->ns;
-    return api_selector_parse(http_query(request, "labelSelector"), &filter->labels, err) &&
-           api_selector_parse(http_query(request, "fieldSelector"), &filter->fields, err) &&
-           fields_are_known(&filter->fields, view, err);
-}
-
-static bool is_there(const struct api_view *view, const struct snapshot *s, size_t i)
-{
-    return view->is_there == NULL || view->is_there(s, i);
-}
-
-static bool filter_matches(const struct filter *filter, const struct api_view *view,
-                           const struct snapshot *s, size_t i)
-{
-    if (!is_there(view, s, i) ||
-        (filter->ns != NULL && strcmp(filter->ns, ns_of(view, s, i)) != 0) ||
-        !fields_match(&filter->fields, view, s, i))
-        return false;
-    if (filter->labels.n == 0)
-        return true;
-    OWNED(json_object) labels = view->labels(s, i);
-    return api_selector_matches(&filter->labels, labels);
-}
-
-/* Ages are relative to now, not to the snapshot, which may be old. */
-static void add_object(struct api_list *list, const struct api_view *view,
-                       const struct api_call *call, size_t i)
-{
-    const struct snapshot *s = call->snapshot;
     struct json_object *cells = NULL;
     if (list->as_table) {
         cells = json_object_new_array();
-        view->add_cells(s, i, clock_wall_ms(call->x->clock), cells);
+        view->add_cells(s, i, now_ms, cells);
     }
     api_list_add(list, view->object(s, i), cells);
 }
 
-void serve_list(const struct api_call *call, struct http_reply *out_reply)
+void api_list_end(struct api_list *list, const struct api_page *page)
 {
-    const struct api_view *view = api_view_of(call->kind);
-    const struct snapshot *s = call->snapshot;
-    struct filter filter;
-    struct err err = {0};
-    if (api_refuses_watch(call->request, out_reply))
-        return;
-    if (s == NULL) {
-        reply_refusal(out_reply, 503, "Ferry is starting: no snapshot yet");
-        return;
-    }
-    if (!filter_init(&filter, call->request, view, &err)) {
-        reply_err(out_reply, &err, call->kind, NULL);
-        return;
-    }
-    struct api_list list;
-    api_list_begin(&list, call->kind, view->columns, view->n_columns, call->request, s->generation);
-    for (size_t i = 0; i < view->count(s); i++)
-        if (filter_matches(&filter, view, s, i))
-            add_object(&list, view, call, i);
-    api_list_end(&list, out_reply);
+    buf_addf(&list->text, "\n],\"metadata\":{\"resourceVersion\":\"%llu\"",
+             (unsigned long long)list->resource_version);
+    if (page != NULL && page->token[0] != '\0')
+        buf_addf(&list->text, ",\"continue\":\"%s\"", page->token);
+    if (page != NULL && page->remaining > 0)
+        buf_addf(&list->text, ",\"remainingItemCount\":%zu", page->remaining);
+    buf_add(&list->text, "}}\n");
+}
+
+/* ---- single objects ---- */
+
+bool api_is_there(const struct api_view *view, const struct snapshot *s, size_t i)
+{
+    return view->is_there == NULL || view->is_there(s, i);
 }
 
 bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,
@@ -264,7 +169,7 @@ bool api_find(const struct api_view *view, const struct snapshot *s, const char 
 {
     size_t n = view->count(s);
     for (size_t i = 0; i < n; i++)
-        if (is_there(view, s, i) && strcmp(view->name(s, i), name) == 0 &&
+        if (api_is_there(view, s, i) && strcmp(view->name(s, i), name) == 0 &&
             (view->ns == NULL || strcmp(view->ns(s, i), ns) == 0)) {
             *out_i = i;
             return true;
@@ -287,8 +192,9 @@ void serve_get(const struct api_call *call, struct http_reply *out_reply)
         struct api_list list;
         api_list_begin(&list, call->kind, view->columns, view->n_columns, call->request,
                        s->generation);
-        add_object(&list, view, call, i);
-        api_list_end(&list, out_reply);
+        api_list_add_nth(&list, view, s, i, clock_wall_ms(call->x->clock));
+        api_list_end(&list, NULL);
+        reply_buf(out_reply, 200, &list.text);
     } else {
         reply_json(out_reply, 200, view->object(s, i));
     }

@@ -18,6 +18,7 @@
 #include "exporter/http/http_guard.h"
 #include "exporter/http/http_message.h"
 #include "exporter/http/http_page.h"
+#include "exporter/http/http_stream.h"
 #include "exporter/http/limits.h"
 
 enum {
@@ -46,6 +47,7 @@ struct http {
     const struct clock *clock;
     struct http_service service;
     struct http_work *work;
+    struct http_streams streams;
     struct guard *guard;
     pthread_mutex_t log_lock; /* the rest */
     struct log_budget {
@@ -83,11 +85,19 @@ struct exchange {
 
 /* ---- one exchange ---- */
 
+static void reply_fini(struct http_reply *reply)
+{
+    http_page_unref(reply->page);
+    free(reply->body);
+    if (reply->stream.next != NULL)
+        reply->stream.free(reply->stream.ctx);
+    *reply = (struct http_reply){0};
+}
+
 static void exchange_free(struct exchange *e)
 {
     guard_give_bytes(e->http->guard, e->queued);
-    http_page_unref(e->reply.page);
-    free(e->reply.body);
+    reply_fini(&e->reply);
     buf_fini(&e->body);
     free(e);
 }
@@ -166,10 +176,12 @@ static bool may_log(struct http *http, struct log_budget *budget, unsigned max,
 }
 
 /* Replies that wait for slow readers are memory. Short ones always go; a page is shared by all
- * readers of one scrape, and may take as much again. */
+ * readers of one scrape, and may take as much again; a stream holds one piece. */
 static bool may_queue(struct exchange *e)
 {
     size_t n = e->reply.body_bytes;
+    if (e->reply.stream.next != NULL)
+        return http_stream_reserve(&e->http->streams);
     if (e->reply.page != NULL)
         (void)http_page_text(e->reply.page, &n);
     if (n <= HTTP_SHORT_REPLY || e->queued > 0)
@@ -184,9 +196,7 @@ static bool may_queue(struct exchange *e)
 static enum MHD_Result answer(struct exchange *e)
 {
     if (!may_queue(e)) {
-        free(e->reply.body);
-        http_page_unref(e->reply.page);
-        e->reply = (struct http_reply){0};
+        reply_fini(&e->reply);
         refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "too many replies wait to be read; try again");
         e->reply.try_again = true;
     }
@@ -195,7 +205,7 @@ static enum MHD_Result answer(struct exchange *e)
     e->http->service.done(e->http->service.ctx, e->route, &request, e->reply.status,
                           clock_mono_ms(e->http->clock) - e->began_ms);
     if (e->reply.page == NULL)
-        return http_send_body(e->connection, &e->reply);
+        return http_send_body(e->connection, &e->http->streams, &e->reply);
     return MHD_queue_response(e->connection, e->reply.status, http_page_response(e->reply.page));
 }
 
@@ -543,8 +553,9 @@ struct http *http_new(const struct http_config *config, const struct clock *cloc
     http->library_log.since_ms = clock_mono_ms(clock);
     (void)pthread_mutex_init(&http->log_lock, NULL);
     http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, err);
+    http->streams.makers = http_work_new(HTTP_MAKERS, HTTP_STREAMS_MAX, err);
     http->guard = guard_new(clock, err);
-    bool is_open = http->work != NULL && http->guard != NULL;
+    bool is_open = http->work != NULL && http->streams.makers != NULL && http->guard != NULL;
     if (config->n_listeners > HTTP_LISTENERS_MAX)
         is_open = err_set(err, ERR_LIMIT, "at most %d listeners", HTTP_LISTENERS_MAX);
     for (size_t i = 0; is_open && i < config->n_listeners; i++)
@@ -566,12 +577,15 @@ void http_free(struct http *http)
         if (http->listeners[i].path[0] != '\0')
             (void)unlink(http->listeners[i].path);
     }
-    if (http->work != NULL)
-        http_work_stop(http->work); /* no connection may be suspended when a daemon stops */
+    struct http_work *const pools[] = {http->work, http->streams.makers};
+    for (size_t i = 0; i < COUNT(pools); i++)
+        if (pools[i] != NULL)
+            http_work_stop(pools[i]); /* no connection may be suspended when a daemon stops */
     for (size_t i = 0; i < http->n_listeners; i++)
         if (http->listeners[i].daemon != NULL)
             MHD_stop_daemon(http->listeners[i].daemon);
-    http_work_free(http->work); /* a request could push until here */
+    for (size_t i = 0; i < COUNT(pools); i++)
+        http_work_free(pools[i]); /* a request could push until here */
     for (size_t i = 0; i < http->n_listeners; i++)
         (void)close(http->listeners[i].fd);
     guard_free(http->guard);

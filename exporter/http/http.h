@@ -1,5 +1,6 @@
 /* http.h - the only user of libmicrohttpd: a bounded HTTP server that passes whole requests to
- * handlers and sends whole replies, on several listeners: Unix sockets, plain TCP and TLS.
+ * handlers and sends their replies, whole or piece by piece (http_stream.h), on several listeners:
+ * Unix sockets, plain TCP and TLS.
  *
  * Bounded: connections, header and body size, idle time, and the time a body may take. Handlers of
  * WORKER routes run on threads of their own while the connection is suspended; when too many wait,
@@ -23,6 +24,8 @@ enum {
     HTTP_THREADS = 4, /* of a TCP listener; a Unix socket has half of them */
     HTTP_WORKERS = 4,
     HTTP_WORK_MAX = 64,                /* requests waiting for a worker */
+    HTTP_MAKERS = 2,                   /* threads that make pieces of streams */
+    HTTP_STREAMS_MAX = 64,             /* replies that are made while they are sent */
     HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
     HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* bytes of a too large body drained before 413 */
 };
@@ -61,15 +64,25 @@ const char *http_page_text(const struct http_page *page, size_t *out_n); /* as l
 struct http_page *http_page_ref(struct http_page *page);
 void http_page_unref(struct http_page *page); /* NULL is fine */
 
+/* What follows the body of a reply. Each piece is made when the client has taken the one before. */
+struct http_stream {
+    void *ctx;
+    /* Adds the next piece, some bytes, to out; false: no other follows. out->failed ends the
+     * connection. Any thread, one call at a time. NULL: no stream. */
+    bool (*next)(void *ctx, struct buf *out);
+    void (*free)(void *ctx);
+};
+
 struct http_reply {
     unsigned status;
     const char *type; /* a literal */
     char *body;       /* owned, or NULL */
     size_t body_bytes;
-    struct http_page *page; /* instead of body; one reference, owned */
-    char allow[64];         /* for 405 */
-    bool challenge;         /* adds WWW-Authenticate, for 401 */
-    bool try_again;         /* adds Retry-After: 1; clients then retry */
+    struct http_stream stream; /* owned; body is then its first piece */
+    struct http_page *page;    /* instead of body; one reference, owned */
+    char allow[64];            /* for 405 */
+    bool challenge;            /* adds WWW-Authenticate, for 401 */
+    bool try_again;            /* adds Retry-After: 1; clients then retry */
 };
 
 enum http_admission { HTTP_ADMITTED, HTTP_REFUSED, HTTP_LATER };

@@ -2,6 +2,8 @@
 #include "exporter/http/http_guard.h"
 
 #include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -16,7 +18,7 @@ struct guarded {
     bool ended;          /* shut down already */
     int64_t since_ms;    /* in this state */
     int64_t progress_ms; /* SENDING: when its client last took something */
-    int unsent;          /* bytes in the socket, then */
+    uint64_t taken;      /* then; a mark that changes with what the client takes */
     struct guarded *prev, *next;
 };
 
@@ -36,15 +38,26 @@ static void end(struct guarded *connection)
     (void)shutdown(connection->fd, SHUT_RDWR);
 }
 
-/* Has its client stopped reading? Looks at what the socket still holds. */
+/* Changes when the client has taken something. *out_idle: nothing waits for it. */
+static uint64_t taken_mark(int fd, bool *out_idle)
+{
+    struct tcp_info tcp = {0};
+    socklen_t n = sizeof tcp;
+    int unsent = 0;
+    *out_idle = ioctl(fd, SIOCOUTQ, &unsent) != 0 || unsent == 0;
+    bool is_tcp = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &n) == 0;
+    return is_tcp ? (uint64_t)tcp.tcpi_bytes_acked : (uint64_t)unsent;
+}
+
+/* For how long has its client not read? */
 static int64_t stalled_ms(struct guarded *connection, int64_t now_ms)
 {
-    int unsent = 0;
+    bool idle;
     if (connection->state != GUARD_SENDING)
         return 0;
-    if (ioctl(connection->fd, SIOCOUTQ, &unsent) != 0 || unsent == 0 ||
-        unsent != connection->unsent) {
-        connection->unsent = unsent;
+    uint64_t taken = taken_mark(connection->fd, &idle);
+    if (idle || taken != connection->taken) {
+        connection->taken = taken;
         connection->progress_ms = now_ms;
     }
     return now_ms - connection->progress_ms;
@@ -55,7 +68,7 @@ static void check(struct guarded *connection, int64_t now_ms)
     static const int64_t limits[] = {
         [GUARD_READING] = GUARD_HEADERS_MS,
         [GUARD_WORKING] = INT64_MAX,
-        [GUARD_SENDING] = INT64_MAX,
+        [GUARD_SENDING] = GUARD_SENDING_MS,
         [GUARD_IDLE] = GUARD_IDLE_MS,
     };
     int64_t stalled = stalled_ms(connection, now_ms);
@@ -184,7 +197,7 @@ void guard_set(struct guard *guard, struct guarded *connection, enum guard_state
     (void)pthread_mutex_lock(&guard->lock);
     connection->state = state;
     connection->since_ms = connection->progress_ms = now_ms;
-    connection->unsent = -1;
+    connection->taken = UINT64_MAX;
     (void)pthread_mutex_unlock(&guard->lock);
 }
 

@@ -8,6 +8,9 @@
  * or else the oldest whose client does not read. A connection is ended by shutdown(2): the library
  * notices and frees it. It also counts the bytes of replies that are not sent yet.
  *
+ * Progress of a reply is what TCP's peer has acknowledged; of a Unix socket only what it still
+ * holds is known, so that a steady slow reader there may look like one that has stopped.
+ *
  * Threads: any. One lock, held for a walk over the connections at most.
  */
 #ifndef EXPORTER_HTTP_HTTP_GUARD_H
@@ -22,9 +25,10 @@
 #include "base/own.h"
 
 enum {
-    GUARD_HEADERS_MS = 5000, /* from the connection to the end of the headers */
-    GUARD_IDLE_MS = 30000,   /* between two requests */
-    GUARD_STALL_MS = 8000,   /* a reply without progress */
+    GUARD_HEADERS_MS = 5000,   /* from the connection to the end of the headers */
+    GUARD_IDLE_MS = 30000,     /* between two requests */
+    GUARD_STALL_MS = 8000,     /* a reply without progress */
+    GUARD_SENDING_MS = 120000, /* a reply as a whole: it holds memory, maybe a snapshot */
     GUARD_TICK_MS = 500,
 };
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "exporter/http/http_stream.h"
 
 /* No page of Ferry runs a script or loads anything. */
 #define HTML_POLICY                                                                          \
@@ -70,16 +71,25 @@ const char *http_malformed(struct MHD_Connection *connection)
     return counts.hosts == 1 ? NULL : "the request needs exactly one Host header";
 }
 
-enum MHD_Result http_send_body(struct MHD_Connection *connection, struct http_reply *reply)
+static struct MHD_Response *whole_response(struct http_reply *reply)
 {
     char *body = TAKE(reply->body);
     struct MHD_Response *response = MHD_create_response_from_buffer(
         body == NULL ? 0 : reply->body_bytes, body,
         body == NULL ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
-    if (response == NULL) {
+    if (response == NULL)
         free(body);
+    return response;
+}
+
+enum MHD_Result http_send_body(struct MHD_Connection *connection, struct http_streams *streams,
+                               struct http_reply *reply)
+{
+    struct MHD_Response *response = reply->stream.next != NULL
+                                        ? http_stream_response(streams, connection, reply)
+                                        : whole_response(reply);
+    if (response == NULL)
         return MHD_NO;
-    }
     if (reply->type != NULL)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");

@@ -66,7 +66,27 @@ static inline void send_all(int fd, const char *bytes, size_t n)
     }
 }
 
-/* Reads until the server closes. */
+/* Joins the chunks of a body in place; false: it does not end with the last chunk. */
+static inline bool join_chunks(struct answer *answer)
+{
+    char *out = answer->body, *at = answer->body;
+    const char *end = answer->body + answer->body_bytes;
+    for (;;) {
+        char *line = memchr(at, '\r', (size_t)(end - at)); /* strstr would look for the end */
+        size_t n = line == NULL ? 0 : strtoul(at, NULL, 16);
+        bool is_last = line != NULL && n == 0 && strncmp(at, "0\r\n", 3) == 0;
+        if (n == 0 || line + 2 + n + 2 > end) {
+            answer->body_bytes = (size_t)(out - answer->body);
+            *out = '\0';
+            return is_last;
+        }
+        memmove(out, line + 2, n);
+        out += n;
+        at = line + 2 + n + 2;
+    }
+}
+
+/* Reads until the server closes. A chunked body that was cut off has the status 0. */
 static inline struct answer receive(int fd)
 {
     struct answer answer = {0};
@@ -85,6 +105,9 @@ static inline struct answer receive(int fd)
         answer.body = calloc(1, answer.body_bytes + 1); /* it may be compressed */
         if (answer.body != NULL)
             memcpy(answer.body, end + 4, answer.body_bytes);
+        if (answer.body != NULL && strstr(answer.head, "Transfer-Encoding: chunked") != NULL &&
+            !join_chunks(&answer))
+            answer.status = 0;
         struct err err = {0};
         answer.json = json_parse(answer.body, answer.body_bytes, "answer", &err);
     }

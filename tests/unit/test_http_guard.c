@@ -1,6 +1,7 @@
 /* test_http_guard.c - who is ended when a listener is full, and the budget of replies. */
 #include "tests/test.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -75,6 +76,81 @@ static void slow_headers_end_a_connection_and_a_handler_does_not(void **state)
     close_one(guard, &slow), close_one(guard, &works), close_one(guard, &idle);
 }
 
+/* Two ends of a TCP connection on loopback. */
+static void connect_tcp(int *out_ours, int *out_theirs)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t n = sizeof at;
+    int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listening, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listening, 1), 0);
+    assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &n), 0);
+    *out_theirs = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(*out_theirs, (struct sockaddr *)&at, sizeof at), 0);
+    *out_ours = accept(listening, NULL, NULL);
+    (void)close(listening);
+}
+
+static void fill(int fd)
+{
+    static const char bytes[65536];
+    while (send(fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+        ;
+}
+
+/* The guard looks twice a second; its thread is given time to. */
+static bool is_ended_at(struct clock_fake *fake, int64_t now_ms, struct ends *ends)
+{
+    struct pollfd wait = {.fd = ends->ours, .events = 0};
+    fake->now_ms = now_ms;
+    for (int i = 0; i < 8; i++) {
+        clock_sleep_ms(GUARD_TICK_MS / 4);
+        if (poll(&wait, 1, 0) == 1 && (wait.revents & POLLHUP) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the socket holds may be the same at each look, although its client reads. */
+static void a_reader_that_goes_on_is_not_ended_and_one_that_stops_is(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct clock_fake fake;
+    static const char group;
+    static char bytes[1 << 20];
+    clock_fake_init(&fake, 0);
+    OWNED(guard) guard = guard_new(&fake.clock, &err);
+    struct ends reader = {0};
+    connect_tcp(&reader.ours, &reader.theirs);
+    reader.guarded = guard_add(guard, &group, MAX, reader.ours);
+    guard_set(guard, reader.guarded, GUARD_SENDING);
+    fill(reader.ours);
+    for (int64_t now_ms = 0; now_ms < 2 * GUARD_STALL_MS; now_ms += GUARD_STALL_MS / 2) {
+        assert_false(is_ended_at(&fake, now_ms, &reader));
+        for (int i = 0; i < 4; i++)
+            (void)recv(reader.theirs, bytes, sizeof bytes, MSG_DONTWAIT);
+        fill(reader.ours);
+    }
+    assert_false(is_ended_at(&fake, fake.now_ms + 1, &reader));
+    assert_true(is_ended_at(&fake, fake.now_ms + GUARD_STALL_MS + 1, &reader));
+    close_one(guard, &reader);
+}
+
+static void a_reply_that_takes_too_long_as_a_whole_is_ended(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct clock_fake fake;
+    clock_fake_init(&fake, 0);
+    OWNED(guard) guard = guard_new(&fake.clock, &err);
+    struct ends slow = connect_one(guard);
+    guard_set(guard, slow.guarded, GUARD_SENDING);
+    assert_false(is_ended_at(&fake, GUARD_SENDING_MS, &slow)); /* nothing waits for its client */
+    assert_true(is_ended_at(&fake, GUARD_SENDING_MS + 1, &slow));
+    close_one(guard, &slow);
+}
+
 static void replies_that_wait_have_a_budget(void **state)
 {
     (void)state;
@@ -92,6 +168,8 @@ TEST_FILE(test_http_guard)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_connection_ends_the_oldest_without_a_request),
         cmocka_unit_test(slow_headers_end_a_connection_and_a_handler_does_not),
+        cmocka_unit_test(a_reader_that_goes_on_is_not_ended_and_one_that_stops_is),
+        cmocka_unit_test(a_reply_that_takes_too_long_as_a_whole_is_ended),
         cmocka_unit_test(replies_that_wait_have_a_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
