@@ -90,16 +90,22 @@ void exporter_on_snapshot(void *exporter, const struct snapshot *snapshot)
     x->snapshot = snapshot;
     (void)pthread_mutex_unlock(&x->lock);
     snapshot_unref(before);
+    feed_take(x->feed, snapshot);
     gate_on_snapshot(x->gate, snapshot);
     metrics_count_late(x->counters, snapshot);
 }
 
-const struct snapshot *exporter_snapshot(struct exporter *x)
+const struct versions *exporter_versions_after(struct exporter *x)
 {
-    (void)pthread_mutex_lock(&x->lock);
-    const struct snapshot *snapshot = snapshot_ref(x->snapshot);
-    (void)pthread_mutex_unlock(&x->lock);
-    return snapshot;
+    feed_settle(x->feed);
+    return feed_newest(x->feed);
+}
+
+/* The first snapshot is waited for, if there is one. */
+const struct versions *exporter_versions(struct exporter *x)
+{
+    const struct versions *versions = feed_newest(x->feed);
+    return versions != NULL ? versions : exporter_versions_after(x);
 }
 
 void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase from,
@@ -192,9 +198,16 @@ static void serve(void *ctx, const struct http_route *route, const struct http_r
         return;
     }
     struct exporter *x = ctx;
-    struct api_call call = {x, route->kind, exporter_snapshot(x), request};
+    const struct versions *versions = exporter_versions(x);
+    struct api_call call = {.x = x,
+                            .kind = route->kind,
+                            .versions = versions,
+                            .snapshot = versions == NULL ? NULL : versions->snapshot,
+                            .request = request};
     route->handler(&call, out_reply);
-    snapshot_unref(call.snapshot);
+    versions_unref(versions);
+    if (strcmp(route->method, "GET") != 0)
+        feed_settle(x->feed); /* who made a change reads it afterwards */
 }
 
 static void refuse(void *ctx, unsigned status, const char *text, struct http_reply *out_reply)
@@ -260,8 +273,9 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->scrape = scrape_new(err);
     x->request_log = request_log_new(parts->clock, parts->store, err);
     x->lists = list_keep_new(err);
+    x->feed = feed_new(parts->clock, true, err);
     if (x->counters != NULL && x->scrape != NULL && x->request_log != NULL && x->lists != NULL &&
-        open_http(x, config, parts, err))
+        x->feed != NULL && open_http(x, config, parts, err))
         return x;
     exporter_free(x);
     return NULL;
@@ -271,10 +285,12 @@ void exporter_free(struct exporter *x)
 {
     if (x == NULL)
         return;
+    feed_stop(x->feed);
     http_free(x->http); /* waits for the last handler */
     gate_free(x->gate);
     request_log_free(x->request_log);
     list_keep_free(x->lists);
+    feed_free(x->feed);
     scrape_free(x->scrape);
     snapshot_unref(x->snapshot);
     self_unref(x->self);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "exporter/api/feed.h"
 #include "exporter/api/list_keep.h"
 #include "exporter/exporter.h"
 #include "exporter/gate.h"
@@ -29,6 +30,7 @@ struct exporter {
     atomic_bool is_querying, is_rendering_postmortem; /* one at a time */
     struct metrics_counters *counters;
     struct scrape *scrape;
+    struct feed *feed;
     struct http *http;
     struct gate *gate;
     struct request_log *request_log;
@@ -42,7 +44,9 @@ struct exporter {
     char not_ready[SNAPSHOT_REASON_MAX];
 };
 
-/* The newest snapshot, a reference of the caller's; NULL when there is none yet. */
-const struct snapshot *exporter_snapshot(struct exporter *x);
+/* What is shown now, a reference of the caller's; NULL when there is nothing yet. */
+const struct versions *exporter_versions(struct exporter *x);
+/* Likewise after a change: the change is in it. */
+const struct versions *exporter_versions_after(struct exporter *x);
 
 #endif

@@ -121,12 +121,17 @@ enum { API_SHORT_TEXT_MAX = 32 };
 bool api_is_there(const struct api_view *view, const struct snapshot *s, size_t i);
 
 /* ---- lists and tables: api_list.c; pages and streams of them: api_listing.c ---- */
+/* What a row of a Table has besides its cells. */
+enum api_rows { API_ROW_METADATA, API_ROW_OBJECT, API_ROW_NONE };
+#define API_PARTIAL_METADATA                           \
+    ",\"object\":{\"kind\":\"PartialObjectMetadata\"," \
+    "\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":" /* and a "}" */
 struct api_list {
     enum api_kind kind;
     const struct api_column *columns;
     size_t n_columns;
     bool as_table;
-    enum { API_ROW_METADATA, API_ROW_OBJECT, API_ROW_NONE } rows;
+    enum api_rows rows;
     size_t n;
     uint64_t resource_version;
     struct buf text;
@@ -139,8 +144,10 @@ void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_
 void api_list_add(struct api_list *list, struct json_object *take_object,
                   struct json_object *take_cells);
 /* An object of a view; ages are relative to now, not to the snapshot, which may be old. */
-void api_list_add_nth(struct api_list *list, const struct api_view *view, const struct snapshot *s,
-                      size_t i, int64_t now_ms);
+struct versions;
+void api_list_add_nth(struct api_list *list, const struct versions *v, size_t i, int64_t now_ms);
+/* An object with its version, new. */
+struct json_object *api_versioned(const struct versions *v, enum api_kind kind, size_t i);
 /* Writes the end, with the list's metadata. page NULL: nothing follows. */
 enum { API_TOKEN_MAX = 64 };
 struct api_page {
@@ -149,8 +156,12 @@ struct api_page {
 };
 void api_list_end(struct api_list *list, const struct api_page *page);
 bool api_wants_table(const struct http_request *request);
-/* True, with the reply filled, when the request asks for a watch, which is not supported. */
-bool api_refuses_watch(const struct http_request *request, struct http_reply *reply);
+bool api_wants_watch(const struct http_request *request);
+/* The columnDefinitions of a Table, a JSON array. */
+void api_add_columns(struct buf *text, const struct api_column *columns, size_t n_columns);
+enum api_rows api_rows_wanted(const struct http_request *request);
+/* The request asks for changes (watch.c). */
+void serve_watch(const struct api_call *call, struct http_reply *out_reply);
 
 /* ---- selectors: api_selector.c ---- */
 enum { API_TERMS_MAX = 16, API_TERM_TEXT_MAX = 320 };

@@ -174,13 +174,14 @@ bool api_ask_migration(const struct api_call *call, const struct migration_reque
     if (!call->x->requests.create(call->x->requests.ctx, request, &ref, err))
         return false;
     /* Newer than call->snapshot: published before the engine accepted. */
-    const struct snapshot *s = exporter_snapshot(call->x);
-    const struct snapshot_job *job =
-        s == NULL || request->dry_run ? NULL : snapshot_find_job(s, ref.ns, ref.name);
+    const struct versions *v = exporter_versions_after(call->x);
+    size_t i;
+    bool is_there = v != NULL && !request->dry_run &&
+                    api_find(&api_migrations, v->snapshot, ref.ns, ref.name, &i);
     reply_json(reply, status,
-               job != NULL ? api_job_object(job)
-                           : object_of_request(request, &ref, clock_wall_ms(call->x->clock)));
-    snapshot_unref(s);
+               is_there ? api_versioned(v, KIND_MIGRATION, i)
+                        : object_of_request(request, &ref, clock_wall_ms(call->x->clock)));
+    versions_unref(v);
     return true;
 }
 
@@ -231,14 +232,14 @@ static bool cancel(const struct api_call *call, bool remove, struct http_reply *
 /* The object while the migration has not ended, else a Status. */
 static void reply_now(const struct api_call *call, const char *uid, struct http_reply *reply)
 {
-    const struct snapshot *s = exporter_snapshot(call->x);
-    const struct snapshot_job *job =
-        s == NULL ? NULL : snapshot_find_job(s, call->request->ns, call->request->name);
-    if (job != NULL)
-        reply_json(reply, 200, api_job_object(job));
+    const struct versions *v = exporter_versions_after(call->x);
+    size_t i;
+    if (v != NULL &&
+        api_find(&api_migrations, v->snapshot, call->request->ns, call->request->name, &i))
+        reply_json(reply, 200, api_versioned(v, KIND_MIGRATION, i));
     else
         reply_deleted(reply, KIND_MIGRATION, call->request->name, uid);
-    snapshot_unref(s);
+    versions_unref(v);
 }
 
 void serve_delete(const struct api_call *call, struct http_reply *out_reply)

@@ -165,12 +165,22 @@ static const char *uid_of(const struct search *search, const struct snapshot *s)
     return uid_named(s, equals_term(&search->fields, "involvedObject.kind"), ns, name);
 }
 
+/* 422 makes newer clients that ask for initial events fall back to listing. */
+static bool refuses_watch(const struct http_request *request, struct http_reply *reply)
+{
+    if (!api_wants_watch(request))
+        return false;
+    reply_refusal(reply, http_query(request, "sendInitialEvents") != NULL ? 422 : 405,
+                  "watch of events is not supported; list again instead");
+    return true;
+}
+
 void serve_events(const struct api_call *call, struct http_reply *out_reply)
 {
     struct store *store = call->x->store;
     struct err err = {0};
     struct search search = {.ns = call->request->ns, .now_ms = clock_wall_ms(call->x->clock)};
-    if (api_refuses_watch(call->request, out_reply))
+    if (refuses_watch(call->request, out_reply))
         return;
     if (!api_selector_parse(http_query(call->request, "fieldSelector"), &search.fields, &err)) {
         reply_err(out_reply, &err, KIND_EVENT, NULL);

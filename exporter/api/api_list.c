@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exporter/api/api.h"
+#include "exporter/api/versions.h"
 #include "exporter/exporter_impl.h"
 
 enum { LIST_BYTES_MAX = 8 * 1024 * 1024 }; /* a piece, or a list that is sent as one */
@@ -27,29 +28,21 @@ bool api_wants_table(const struct http_request *request)
     return accept != NULL && strstr(accept, "as=Table") != NULL;
 }
 
-bool api_refuses_watch(const struct http_request *request, struct http_reply *reply)
+bool api_wants_watch(const struct http_request *request)
 {
     const char *watch = http_query(request, "watch");
-    if (watch == NULL || strcmp(watch, "false") == 0 || strcmp(watch, "0") == 0)
-        return false;
-    /* 422 makes newer clients that ask for initial events fall back to listing. */
-    reply_refusal(reply, http_query(request, "sendInitialEvents") != NULL ? 422 : 405,
-                  "watch is not supported; list again instead");
-    return true;
+    return watch != NULL && strcmp(watch, "false") != 0 && strcmp(watch, "0") != 0;
+}
+
+enum api_rows api_rows_wanted(const struct http_request *request)
+{
+    const char *include = http_query(request, "includeObject");
+    return text_equal(include, "None")     ? API_ROW_NONE
+           : text_equal(include, "Object") ? API_ROW_OBJECT
+                                           : API_ROW_METADATA;
 }
 
 /* ---- writing ---- */
-
-static void add_json(struct buf *text, struct json_object *value)
-{
-    size_t n = 0;
-    const char *written = json_object_to_json_string_length(
-        value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
-    if (written == NULL)
-        text->failed = true;
-    else
-        buf_add_bytes(text, written, n);
-}
 
 static void add_column(struct json_object *columns, const struct api_column *column,
                        const char *format)
@@ -62,30 +55,32 @@ static void add_column(struct json_object *columns, const struct api_column *col
     json_add_i64(c, "priority", column->priority);
 }
 
-static void begin_table(struct api_list *list)
+void api_add_columns(struct buf *text, const struct api_column *columns, size_t n_columns)
 {
     static const struct api_column name = {"Name", "string", 0, "Name of the object."};
-    OWNED(json_object) columns = json_object_new_array();
-    add_column(columns, &name, "name");
-    for (size_t i = 0; i < list->n_columns; i++)
-        add_column(columns, &list->columns[i], "");
+    OWNED(json_object) all = json_object_new_array();
+    add_column(all, &name, "name");
+    for (size_t i = 0; i < n_columns; i++)
+        add_column(all, &columns[i], "");
+    api_add_json(text, all);
+}
+
+static void begin_table(struct api_list *list)
+{
     buf_add(&list->text, "\"columnDefinitions\":");
-    add_json(&list->text, columns);
+    api_add_columns(&list->text, list->columns, list->n_columns);
     buf_add(&list->text, ",\"rows\":[");
 }
 
 void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_column *columns,
                     size_t n_columns, const struct http_request *request, uint64_t resource_version)
 {
-    const char *include = http_query(request, "includeObject");
     *list = (struct api_list){.kind = kind,
                               .columns = columns,
                               .n_columns = n_columns,
                               .resource_version = resource_version,
                               .as_table = api_wants_table(request),
-                              .rows = text_equal(include, "None")     ? API_ROW_NONE
-                                      : text_equal(include, "Object") ? API_ROW_OBJECT
-                                                                      : API_ROW_METADATA};
+                              .rows = api_rows_wanted(request)};
     buf_init(&list->text, LIST_BYTES_MAX);
     const struct api_kind_row *row = api_kind_row(kind);
     buf_addf(&list->text, "{\"kind\":\"%s%s\",\"apiVersion\":\"%s\",",
@@ -101,19 +96,18 @@ static void add_row(struct api_list *list, struct json_object *object, struct js
 {
     OWNED(json_object) name = json_object_get(json_at(object, "metadata.name"));
     buf_add(&list->text, "{\"cells\":[");
-    add_json(&list->text, name);
+    api_add_json(&list->text, name);
     for (size_t i = 0; i < json_object_array_length(cells); i++) {
         buf_add(&list->text, ",");
-        add_json(&list->text, json_object_array_get_idx(cells, i));
+        api_add_json(&list->text, json_object_array_get_idx(cells, i));
     }
     buf_add(&list->text, "]");
     if (list->rows == API_ROW_OBJECT) {
         buf_add(&list->text, ",\"object\":");
-        add_json(&list->text, object);
+        api_add_json(&list->text, object);
     } else if (list->rows == API_ROW_METADATA) {
-        buf_add(&list->text, ",\"object\":{\"kind\":\"PartialObjectMetadata\","
-                             "\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-        add_json(&list->text, json_at(object, "metadata"));
+        buf_add(&list->text, API_PARTIAL_METADATA);
+        api_add_json(&list->text, json_at(object, "metadata"));
         buf_add(&list->text, "}");
     }
     buf_add(&list->text, "}");
@@ -132,18 +126,25 @@ void api_list_add(struct api_list *list, struct json_object *take_object,
     if (list->as_table)
         add_row(list, object, cells);
     else
-        add_json(&list->text, object);
+        api_add_json(&list->text, object);
 }
 
-void api_list_add_nth(struct api_list *list, const struct api_view *view, const struct snapshot *s,
-                      size_t i, int64_t now_ms)
+struct json_object *api_versioned(const struct versions *v, enum api_kind kind, size_t i)
+{
+    struct json_object *object = api_view_of(kind)->object(v->snapshot, i);
+    if (object != NULL)
+        api_set_version(object, versions_of(v, kind, i));
+    return object;
+}
+
+void api_list_add_nth(struct api_list *list, const struct versions *v, size_t i, int64_t now_ms)
 {
     struct json_object *cells = NULL;
     if (list->as_table) {
         cells = json_object_new_array();
-        view->add_cells(s, i, now_ms, cells);
+        api_view_of(list->kind)->add_cells(v->snapshot, i, now_ms, cells);
     }
-    api_list_add(list, view->object(s, i), cells);
+    api_list_add(list, api_versioned(v, list->kind, i), cells);
 }
 
 void api_list_end(struct api_list *list, const struct api_page *page)
@@ -191,11 +192,11 @@ void serve_get(const struct api_call *call, struct http_reply *out_reply)
     } else if (api_wants_table(call->request)) {
         struct api_list list;
         api_list_begin(&list, call->kind, view->columns, view->n_columns, call->request,
-                       s->generation);
-        api_list_add_nth(&list, view, s, i, clock_wall_ms(call->x->clock));
+                       call->versions->newest);
+        api_list_add_nth(&list, call->versions, i, clock_wall_ms(call->x->clock));
         api_list_end(&list, NULL);
         reply_buf(out_reply, 200, &list.text);
     } else {
-        reply_json(out_reply, 200, view->object(s, i));
+        reply_json(out_reply, 200, api_versioned(call->versions, call->kind, i));
     }
 }

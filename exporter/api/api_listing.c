@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "exporter/api/api.h"
+#include "exporter/api/api_filter.h"
 #include "exporter/exporter_impl.h"
 
 enum {
@@ -15,96 +16,19 @@ enum {
     FIRST_OBJECTS = 500,     /* looked at on the connection's thread */
 };
 
-static bool is_word_of(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = words; at != NULL && *at != '\0'; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        if (length == n && memcmp(at, word, n) == 0)
-            return true;
-        at += length;
-    }
-    return false;
-}
-
-/* Checks that all fields are selectable, as Kubernetes does. */
-static bool fields_are_known(const struct api_selector *fields, const struct api_view *view,
-                             struct err *err)
-{
-    for (size_t i = 0; i < fields->n; i++)
-        if (!is_word_of("metadata.name metadata.namespace", fields->terms[i].key) &&
-            !is_word_of(view->fields, fields->terms[i].key))
-            return err_set(err, ERR_INVALID,
-                           "field selector '%.100s': only metadata.name metadata.namespace %s",
-                           fields->terms[i].key, view->fields == NULL ? "" : view->fields);
-    return true;
-}
-
-static const char *ns_of(const struct api_view *view, const struct snapshot *s, size_t i)
-{
-    return view->ns == NULL ? "" : view->ns(s, i);
-}
-
-static bool fields_match(const struct api_selector *fields, const struct api_view *view,
-                         const struct snapshot *s, size_t i)
-{
-    for (size_t t = 0; t < fields->n; t++) {
-        const char *key = fields->terms[t].key;
-        const char *value = strcmp(key, "metadata.name") == 0        ? view->name(s, i)
-                            : strcmp(key, "metadata.namespace") == 0 ? ns_of(view, s, i)
-                                                                     : view->field(s, i, key);
-        if (!api_term_matches(&fields->terms[t], value))
-            return false;
-    }
-    return true;
-}
-
-struct filter {
-    char ns[ROUTE_PART_MAX]; /* "": all */
-    struct api_selector labels, fields;
-};
-
-static bool filter_init(struct filter *filter, const struct http_request *request,
-                        const struct api_view *view, struct err *err)
-{
-    TEXT_SET(filter->ns, request->ns == NULL ? "" : request->ns);
-    return api_selector_parse(http_query(request, "labelSelector"), &filter->labels, err) &&
-           api_selector_parse(http_query(request, "fieldSelector"), &filter->fields, err) &&
-           fields_are_known(&filter->fields, view, err);
-}
-
-/* One of the kind and of the namespace. */
-static bool is_in_scope(const struct filter *filter, const struct api_view *view,
-                        const struct snapshot *s, size_t i)
-{
-    return api_is_there(view, s, i) &&
-           (filter->ns[0] == '\0' || strcmp(filter->ns, ns_of(view, s, i)) == 0);
-}
-
-static bool filter_matches(const struct filter *filter, const struct api_view *view,
-                           const struct snapshot *s, size_t i)
-{
-    if (!is_in_scope(filter, view, s, i) || !fields_match(&filter->fields, view, s, i))
-        return false;
-    if (filter->labels.n == 0)
-        return true;
-    OWNED(json_object) labels = view->labels(s, i);
-    return api_selector_matches(&filter->labels, labels);
-}
-
 /* ---- a list under way ---- */
 
 struct listing {
     struct exporter *x;
     const struct api_view *view;
-    const struct snapshot *snapshot; /* the call's, or the kept one */
+    const struct versions *versions; /* the call's, or the kept ones */
     uint64_t kept;                   /* its number; 0: not kept */
     uint64_t check;                  /* of what is asked for, in tokens */
     size_t next, limit;              /* the object to look at; limit 0: none */
     int64_t now_ms;
     bool is_whole;             /* its end is written */
     bool has_page, has_failed; /* a page follows; its snapshot could not be kept */
-    struct filter filter;
+    struct api_filter filter;
     struct api_list list;
 };
 
@@ -120,7 +44,7 @@ static void listing_free(void *ctx)
 static bool listing_keep(struct listing *l)
 {
     if (l->kept == 0)
-        l->kept = list_keep_begin(l->x->lists, l->snapshot, clock_mono_ms(l->x->clock));
+        l->kept = list_keep_begin(l->x->lists, l->versions, clock_mono_ms(l->x->clock));
     return l->kept != 0;
 }
 
@@ -142,9 +66,9 @@ static uint64_t seal(uint64_t check, uint64_t kept, size_t next)
 
 static size_t count_from(const struct listing *l, size_t i)
 {
-    size_t n = 0, all = l->view->count(l->snapshot);
+    size_t n = 0, all = l->view->count(l->versions->snapshot);
     for (; i < all; i++)
-        n += is_in_scope(&l->filter, l->view, l->snapshot, i);
+        n += api_filter_sees(&l->filter, l->view, l->versions->snapshot, i);
     return n;
 }
 
@@ -167,18 +91,18 @@ static void end_page(struct listing *l)
 /* Adds objects until the piece is full, max have been looked at, or the list or page ends. */
 static void advance(struct listing *l, size_t max)
 {
-    size_t all = l->view->count(l->snapshot);
+    size_t all = l->view->count(l->versions->snapshot);
     for (size_t looked = 0; l->next < all && looked < max; l->next++, looked++) {
         if (l->list.text.length >= PIECE_BYTES)
             return;
-        if (!filter_matches(&l->filter, l->view, l->snapshot, l->next))
+        if (!api_filter_matches(&l->filter, l->view, l->versions->snapshot, l->next))
             continue;
         if (l->limit > 0 && l->list.n == l->limit) {
             l->is_whole = true;
             end_page(l);
             return;
         }
-        api_list_add_nth(&l->list, l->view, l->snapshot, l->next, l->now_ms);
+        api_list_add_nth(&l->list, l->versions, l->next, l->now_ms);
     }
     if (l->next < all)
         return;
@@ -186,7 +110,7 @@ static void advance(struct listing *l, size_t max)
     api_list_end(&l->list, NULL);
 }
 
-static bool next_piece(void *ctx, struct buf *out)
+static enum http_next next_piece(void *ctx, struct buf *out)
 {
     struct listing *l = ctx;
     advance(l, SIZE_MAX);
@@ -195,7 +119,7 @@ static bool next_piece(void *ctx, struct buf *out)
     else
         buf_add_bytes(out, l->list.text.data, l->list.text.length);
     l->list.text.length = 0;
-    return !l->is_whole;
+    return l->is_whole ? STREAM_LAST : STREAM_MORE;
 }
 
 /* ---- the request ---- */
@@ -210,10 +134,10 @@ static bool resume(struct listing *l, const char *token, struct err *err)
         token[end] != '\0')
         return err_set(err, ERR_INVALID, "continue '%.80s' is not the token of a list", token);
     if (sealed == seal(l->check, kept, next))
-        l->snapshot = list_keep_resume(l->x->lists, kept, clock_mono_ms(l->x->clock));
+        l->versions = list_keep_resume(l->x->lists, kept, clock_mono_ms(l->x->clock));
     else
-        l->snapshot = NULL;
-    if (l->snapshot == NULL)
+        l->versions = NULL;
+    if (l->versions == NULL)
         return err_set(err, ERR_EXPIRED,
                        "the continue parameter is too old, or of another list: start a new list "
                        "without it");
@@ -229,7 +153,7 @@ static bool read_request(struct listing *l, const struct api_call *call, struct 
     int64_t n = 0;
     if (limit != NULL && !text_to_i64(limit, 0, INT64_MAX, &n))
         return err_set(err, ERR_INVALID, "limit '%.40s' is not a number of objects", limit);
-    if (!filter_init(&l->filter, call->request, l->view, err))
+    if (!api_filter_init(&l->filter, call->request, l->view, err))
         return false;
     l->limit = (size_t)n;
     l->check = check_of(l, call);
@@ -254,18 +178,22 @@ static void send(struct listing *l, struct http_reply *out_reply)
     if (l->is_whole || out_reply->status != 200)
         listing_free(l);
     else
-        out_reply->stream = (struct http_stream){l, next_piece, listing_free};
+        out_reply->stream =
+            (struct http_stream){.ctx = l, .next = next_piece, .free = listing_free};
 }
 
 void serve_list(const struct api_call *call, struct http_reply *out_reply)
 {
     struct err err = {0};
-    if (api_refuses_watch(call->request, out_reply))
-        return;
-    if (call->snapshot == NULL) {
+    if (call->versions == NULL) {
         reply_refusal(out_reply, 503, "Ferry is starting: no snapshot yet");
         return;
     }
+    if (api_wants_watch(call->request)) {
+        serve_watch(call, out_reply);
+        return;
+    }
+    feed_warm(call->x->feed, call->kind);
     struct listing *l = calloc(1, sizeof *l);
     if (l == NULL) {
         reply_busy(out_reply);
@@ -273,7 +201,7 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
     }
     l->x = call->x;
     l->view = api_view_of(call->kind);
-    l->snapshot = call->snapshot;
+    l->versions = call->versions;
     l->now_ms = clock_wall_ms(call->x->clock);
     if (!read_request(l, call, &err)) {
         reply_err(out_reply, &err, call->kind, NULL);
@@ -281,7 +209,7 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
         return;
     }
     api_list_begin(&l->list, call->kind, l->view->columns, l->view->n_columns, call->request,
-                   l->snapshot->generation);
+                   l->versions->newest);
     advance(l, FIRST_OBJECTS);
     send(l, out_reply);
 }

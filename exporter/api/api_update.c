@@ -87,13 +87,15 @@ static bool update(const struct api_call *call, enum api_patch patch, struct htt
                    struct err *err)
 {
     const struct http_request *http = call->request;
-    const struct snapshot_job *job =
-        call->snapshot == NULL ? NULL : snapshot_find_job(call->snapshot, http->ns, http->name);
+    size_t i = 0;
+    bool is_there = call->snapshot != NULL &&
+                    api_find(&api_migrations, call->snapshot, http->ns, http->name, &i);
+    const struct snapshot_job *job = is_there ? call->snapshot->jobs[i] : NULL;
     if (job == NULL && patch != API_PATCH_APPLY) {
         reply_not_found(reply, KIND_MIGRATION, http->name);
         return true;
     }
-    OWNED(json_object) before = job == NULL ? NULL : api_job_object(job);
+    OWNED(json_object) before = is_there ? api_versioned(call->versions, KIND_MIGRATION, i) : NULL;
     OWNED(json_object) after = patch == API_PATCH_COUNT
                                    ? api_body(http, err)
                                    : api_patch(patch, before, http->body, http->body_bytes, err);

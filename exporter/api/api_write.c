@@ -224,7 +224,8 @@ static bool spec_of_guest(struct json_object *spec, struct json_object *before,
 struct change {
     const struct api_call *call;
     const struct writable *row;
-    const struct snapshot *s;               /* a reference */
+    const struct versions *versions;        /* a reference */
+    const struct snapshot *s;               /* theirs */
     struct json_object *before;             /* owned; NULL: new */
     struct json_object *after;              /* owned: as requested */
     struct json_object *spec, *kept;        /* owned: stored parts */
@@ -238,7 +239,7 @@ static void change_fini(struct change *c)
     json_object_free(c->after);
     json_object_free(c->spec);
     json_object_free(c->kept);
-    snapshot_unref(c->s);
+    versions_unref(c->versions);
 }
 
 /* The object in the newest snapshot. */
@@ -254,12 +255,12 @@ static bool change_init(struct change *c, const struct api_call *call, const cha
         return false;
     TEXT_SET(c->request.ns, http->ns);
     TEXT_SET(c->request.name, name);
-    c->s = exporter_snapshot(call->x);
-    if (c->s == NULL)
+    c->versions = exporter_versions_after(call->x);
+    if (c->versions == NULL)
         return err_set(err, ERR_UNREACHABLE, "Ferry is starting: no snapshot yet");
-    const struct api_view *view = api_view_of(call->kind);
-    if (api_find(view, c->s, http->ns, name, &i))
-        c->before = view->object(c->s, i);
+    c->s = c->versions->snapshot;
+    if (api_find(api_view_of(call->kind), c->s, http->ns, name, &i))
+        c->before = api_versioned(c->versions, call->kind, i);
     c->document = api_document(c->s, c->row->object, c->request.ns, name);
     return true;
 }
@@ -364,15 +365,15 @@ static void reply_written(struct change *c, unsigned status, const struct migrat
                           struct http_reply *reply)
 {
     const struct api_view *view = api_view_of(c->call->kind);
-    const struct snapshot *s = c->request.dry_run ? NULL : exporter_snapshot(c->call->x);
+    const struct versions *v = c->request.dry_run ? NULL : exporter_versions_after(c->call->x);
     size_t i;
-    if (s != NULL && api_find(view, s, c->call->request->ns, c->request.name, &i)) {
-        reply_json(reply, status, view->object(s, i));
+    if (v != NULL && api_find(view, v->snapshot, c->call->request->ns, c->request.name, &i)) {
+        reply_json(reply, status, api_versioned(v, c->call->kind, i));
     } else {
         fill_type(c, ref);
         reply_json(reply, status, json_object_get(c->after));
     }
-    snapshot_unref(s);
+    versions_unref(v);
 }
 
 static bool put(struct change *c, struct http_reply *reply, struct err *err)
@@ -446,12 +447,12 @@ static bool apply(struct change *c, enum api_patch patch, struct err *err)
 /* Was the object changed meanwhile? */
 static bool has_moved(const struct change *c)
 {
-    const struct snapshot *s = exporter_snapshot(c->call->x);
+    const struct versions *v = exporter_versions_after(c->call->x);
     const struct snapshot_object *now =
-        api_document(s, c->row->object, c->request.ns, c->request.name);
+        api_document(v->snapshot, c->row->object, c->request.ns, c->request.name);
     bool moved = (now == NULL) != (c->document == NULL) ||
                  (now != NULL && now->resource_version != c->document->resource_version);
-    snapshot_unref(s);
+    versions_unref(v);
     return moved;
 }
 

@@ -124,6 +124,7 @@ static bool write_object(struct change_block *block, const struct version_change
     if (object == NULL || cells == NULL)
         return false;
     api_set_version(object, change->version);
+    json_add_text(cells, "", view->name(s, i));
     view->add_cells(s, i, now_ms, cells);
     block->object = text_of(object);
     block->metadata = text_of(json_at(object, "metadata"));
@@ -389,17 +390,25 @@ struct feed *feed_new(const struct clock *clock, bool is_threaded, struct err *e
     return feed;
 }
 
-void feed_free(struct feed *feed)
+void feed_stop(struct feed *feed)
 {
     if (feed == NULL)
         return;
     (void)pthread_mutex_lock(&feed->lock);
     feed->stopping = true;
+    struct feed_waiter *due = take_waiters(feed, true);
     (void)pthread_cond_broadcast(&feed->changed);
     (void)pthread_mutex_unlock(&feed->lock);
+    wake(due);
+}
+
+void feed_free(struct feed *feed)
+{
+    if (feed == NULL)
+        return;
+    feed_stop(feed);
     if (feed->has_thread)
         (void)pthread_join(feed->thread, NULL);
-    wake(take_waiters(feed, true));
     while (feed->oldest != NULL)
         drop_oldest(feed);
     for (enum api_kind kind = 0; kind < KIND_COUNT; kind++)
@@ -472,7 +481,9 @@ enum feed_found feed_next(struct feed *feed, enum api_kind kind, uint64_t after,
         else
             high = middle;
     }
-    if (after < ring->from || after > *out_at) {
+    if (feed->stopping) {
+        found = FEED_ENDS;
+    } else if (after < ring->from || after > *out_at) {
         found = FEED_GONE;
     } else if (low < ring->n) {
         found = FEED_FOUND;

@@ -32,7 +32,7 @@ struct feed_change {
     uint64_t version;
     const char *ns, *name; /* ns "": none */
     const char *object;    /* JSON; of one that was deleted: as it was, with the new version */
-    const char *metadata, *cells; /* JSON: of the object; array of the Table's cells but the name */
+    const char *metadata, *cells; /* JSON: of the object; the cells of its Table row, an array */
     struct feed_traits was, is;   /* not of ADDED; not of DELETED */
 };
 const struct feed_change *feed_change_ref(const struct feed_change *change);
@@ -44,6 +44,8 @@ struct feed *feed_new(const struct clock *clock, bool is_threaded, struct err *e
 void feed_free(struct feed *feed); /* after the last reader; ends the waits */
 DEFINE_OWNED(feed)
 
+/* Ends all waits: those who read see FEED_ENDS. Before the server stops. */
+void feed_stop(struct feed *feed);
 /* Takes a reference. The engine's thread: never waits for a reader. */
 void feed_take(struct feed *feed, const struct snapshot *snapshot);
 /* Waits, at most a second, until every snapshot that was taken is the newest: after a change a
@@ -59,6 +61,7 @@ enum feed_found {
     FEED_FOUND,
     FEED_NONE, /* none yet; *out_at: up to which version that is known */
     FEED_GONE, /* that version is too old, or of another run */
+    FEED_ENDS, /* the appliance stops */
 };
 enum feed_found feed_next(struct feed *feed, enum api_kind kind, uint64_t after,
                           const struct feed_change **out_change, uint64_t *out_at);

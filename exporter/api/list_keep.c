@@ -6,7 +6,7 @@
 #include <sys/random.h>
 
 struct kept {
-    const struct snapshot *snapshot; /* NULL: free */
+    const struct versions *versions; /* of its snapshot; NULL: free */
     uint64_t number;
     unsigned readers;
     bool is_paged, was_resumed; /* pages may follow; one did */
@@ -34,7 +34,7 @@ struct list_keep *list_keep_new(struct err *err)
 
 static void drop(struct kept *kept)
 {
-    snapshot_unref(kept->snapshot);
+    versions_unref(kept->versions);
     *kept = (struct kept){0};
 }
 
@@ -66,7 +66,7 @@ static size_t room_for(const struct snapshot *s)
 static struct kept *find(struct list_keep *keep, uint64_t number)
 {
     for (size_t i = 0; i < LIST_KEEP_MAX; i++)
-        if (keep->kept[i].snapshot != NULL && keep->kept[i].number == number)
+        if (keep->kept[i].versions != NULL && keep->kept[i].number == number)
             return &keep->kept[i];
     return NULL;
 }
@@ -74,7 +74,7 @@ static struct kept *find(struct list_keep *keep, uint64_t number)
 static struct kept *find_snapshot(struct list_keep *keep, const struct snapshot *snapshot)
 {
     for (size_t i = 0; i < LIST_KEEP_MAX; i++)
-        if (keep->kept[i].snapshot == snapshot)
+        if (keep->kept[i].versions != NULL && keep->kept[i].versions->snapshot == snapshot)
             return &keep->kept[i];
     return NULL;
 }
@@ -95,8 +95,8 @@ static struct kept *make_room(struct list_keep *keep, size_t room)
     size_t n = 0;
     for (size_t i = 0; i < LIST_KEEP_MAX; i++) {
         struct kept *kept = &keep->kept[i];
-        n += kept->snapshot != NULL;
-        if (kept->snapshot == NULL)
+        n += kept->versions != NULL;
+        if (kept->versions == NULL)
             free_one = kept;
         else if (goes_before(kept, oldest))
             oldest = kept;
@@ -108,15 +108,15 @@ static struct kept *make_room(struct list_keep *keep, size_t room)
     return oldest;
 }
 
-uint64_t list_keep_begin(struct list_keep *keep, const struct snapshot *snapshot, int64_t now_ms)
+uint64_t list_keep_begin(struct list_keep *keep, const struct versions *versions, int64_t now_ms)
 {
     uint64_t number = 0;
     (void)pthread_mutex_lock(&keep->lock);
-    struct kept *kept = find_snapshot(keep, snapshot);
+    struct kept *kept = find_snapshot(keep, versions->snapshot);
     if (kept == NULL) {
-        kept = make_room(keep, room_for(snapshot));
+        kept = make_room(keep, room_for(versions->snapshot));
         if (kept != NULL)
-            *kept = (struct kept){.snapshot = snapshot_ref(snapshot), .number = ++keep->newest};
+            *kept = (struct kept){.versions = versions_ref(versions), .number = ++keep->newest};
     }
     if (kept != NULL) {
         kept->readers++;
@@ -127,19 +127,19 @@ uint64_t list_keep_begin(struct list_keep *keep, const struct snapshot *snapshot
     return number;
 }
 
-const struct snapshot *list_keep_resume(struct list_keep *keep, uint64_t number, int64_t now_ms)
+const struct versions *list_keep_resume(struct list_keep *keep, uint64_t number, int64_t now_ms)
 {
-    const struct snapshot *snapshot = NULL;
+    const struct versions *versions = NULL;
     (void)pthread_mutex_lock(&keep->lock);
     struct kept *kept = find(keep, number);
     if (kept != NULL && kept->is_paged) {
         kept->readers++;
         kept->was_resumed = true;
         kept->used_ms = now_ms;
-        snapshot = kept->snapshot;
+        versions = kept->versions;
     }
     (void)pthread_mutex_unlock(&keep->lock);
-    return snapshot;
+    return versions;
 }
 
 void list_keep_end(struct list_keep *keep, uint64_t number, bool is_paged, int64_t now_ms)
@@ -160,7 +160,7 @@ void list_keep_tick(struct list_keep *keep, int64_t now_ms)
 {
     (void)pthread_mutex_lock(&keep->lock);
     for (size_t i = 0; i < LIST_KEEP_MAX; i++)
-        if (keep->kept[i].snapshot != NULL && keep->kept[i].readers == 0 &&
+        if (keep->kept[i].versions != NULL && keep->kept[i].readers == 0 &&
             now_ms - keep->kept[i].used_ms >= LIST_KEEP_MS)
             drop(&keep->kept[i]);
     (void)pthread_mutex_unlock(&keep->lock);

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "engine/snapshot.h"
+#include "exporter/api/versions.h"
 
 enum {
     LIST_KEEP_MIN = 2,
@@ -26,11 +26,11 @@ struct list_keep *list_keep_new(struct err *err);
 void list_keep_free(struct list_keep *keep); /* after the last reader */
 DEFINE_OWNED(list_keep)
 
-/* A reader of that snapshot begins; it is kept until list_keep_end(). Its number, which no other
- * snapshot of this process has; 0: too many others are being read. */
-uint64_t list_keep_begin(struct list_keep *keep, const struct snapshot *snapshot, int64_t now_ms);
+/* A reader of the snapshot of these versions begins; it is kept until list_keep_end(). Its number,
+ * which no other snapshot of this process has; 0: too many others are being read. */
+uint64_t list_keep_begin(struct list_keep *keep, const struct versions *versions, int64_t now_ms);
 /* Likewise of one that was kept for pages, by its number; NULL: expired. */
-const struct snapshot *list_keep_resume(struct list_keep *keep, uint64_t number, int64_t now_ms);
+const struct versions *list_keep_resume(struct list_keep *keep, uint64_t number, int64_t now_ms);
 /* The reader has ended; is_paged: another page may be asked for. */
 void list_keep_end(struct list_keep *keep, uint64_t number, bool is_paged, int64_t now_ms);
 void list_keep_tick(struct list_keep *keep, int64_t now_ms); /* drops what is too old */

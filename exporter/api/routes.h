@@ -24,11 +24,13 @@ const struct api_kind_row *api_kind_row(enum api_kind kind);
 
 struct exporter;
 struct snapshot;
+struct versions;
 /* One call of a handler. */
 struct api_call {
     struct exporter *x;
     enum api_kind kind;
-    const struct snapshot *snapshot; /* NULL until the engine published one */
+    const struct versions *versions; /* NULL until the engine published a snapshot */
+    const struct snapshot *snapshot; /* theirs, or NULL */
     const struct http_request *request;
 };
 typedef void http_handler(const struct api_call *call, struct http_reply *out_reply);

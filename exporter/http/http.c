@@ -181,7 +181,7 @@ static bool may_queue(struct exchange *e)
 {
     size_t n = e->reply.body_bytes;
     if (e->reply.stream.next != NULL)
-        return http_stream_reserve(&e->http->streams);
+        return http_stream_reserve(&e->http->streams, e->reply.stream.wait != NULL);
     if (e->reply.page != NULL)
         (void)http_page_text(e->reply.page, &n);
     if (n <= HTTP_SHORT_REPLY || e->queued > 0)
@@ -200,7 +200,8 @@ static enum MHD_Result answer(struct exchange *e)
         refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "too many replies wait to be read; try again");
         e->reply.try_again = true;
     }
-    guard_set(e->http->guard, e->client->guarded, GUARD_SENDING);
+    guard_set(e->http->guard, e->client->guarded,
+              e->reply.stream.wait != NULL ? GUARD_WATCHING : GUARD_SENDING);
     struct http_request request = request_of(e);
     e->http->service.done(e->http->service.ctx, e->route, &request, e->reply.status,
                           clock_mono_ms(e->http->clock) - e->began_ms);
@@ -553,7 +554,7 @@ struct http *http_new(const struct http_config *config, const struct clock *cloc
     http->library_log.since_ms = clock_mono_ms(clock);
     (void)pthread_mutex_init(&http->log_lock, NULL);
     http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, err);
-    http->streams.makers = http_work_new(HTTP_MAKERS, HTTP_STREAMS_MAX, err);
+    http->streams.makers = http_work_new(HTTP_MAKERS, HTTP_STREAMS_MAX + HTTP_WATCHES_MAX, err);
     http->guard = guard_new(clock, err);
     bool is_open = http->work != NULL && http->streams.makers != NULL && http->guard != NULL;
     if (config->n_listeners > HTTP_LISTENERS_MAX)

@@ -26,6 +26,7 @@ enum {
     HTTP_WORK_MAX = 64,                /* requests waiting for a worker */
     HTTP_MAKERS = 2,                   /* threads that make pieces of streams */
     HTTP_STREAMS_MAX = 64,             /* replies that are made while they are sent */
+    HTTP_WATCHES_MAX = 256,            /* likewise, of those that may wait */
     HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
     HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* bytes of a too large body drained before 413 */
 };
@@ -67,9 +68,13 @@ void http_page_unref(struct http_page *page); /* NULL is fine */
 /* What follows the body of a reply. Each piece is made when the client has taken the one before. */
 struct http_stream {
     void *ctx;
-    /* Adds the next piece, some bytes, to out; false: no other follows. out->failed ends the
-     * connection. Any thread, one call at a time. NULL: no stream. */
-    bool (*next)(void *ctx, struct buf *out);
+    /* Adds the next piece, some bytes, to out. LATER, without a piece: wait() says when.
+     * out->failed ends the connection. Any thread, one call at a time. NULL: no stream. */
+    enum http_next { STREAM_LAST, STREAM_MORE, STREAM_LATER } (*next)(void *ctx, struct buf *out);
+    /* Calls wake once, from any thread or at once, when next() may have something, and at least
+     * every few seconds: a client that left is noticed then. NULL: next() is never LATER. A stream
+     * with it is a watch: it may take as long as it likes. */
+    void (*wait)(void *ctx, void (*wake)(void *wake_ctx), void *wake_ctx);
     void (*free)(void *ctx);
 };
 

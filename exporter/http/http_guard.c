@@ -53,7 +53,7 @@ static uint64_t taken_mark(int fd, bool *out_idle)
 static int64_t stalled_ms(struct guarded *connection, int64_t now_ms)
 {
     bool idle;
-    if (connection->state != GUARD_SENDING)
+    if (connection->state != GUARD_SENDING && connection->state != GUARD_WATCHING)
         return 0;
     uint64_t taken = taken_mark(connection->fd, &idle);
     if (idle || taken != connection->taken) {
@@ -69,6 +69,7 @@ static void check(struct guarded *connection, int64_t now_ms)
         [GUARD_READING] = GUARD_HEADERS_MS,
         [GUARD_WORKING] = INT64_MAX,
         [GUARD_SENDING] = GUARD_SENDING_MS,
+        [GUARD_WATCHING] = INT64_MAX, /* but who does not read what is sent is ended */
         [GUARD_IDLE] = GUARD_IDLE_MS,
     };
     int64_t stalled = stalled_ms(connection, now_ms);

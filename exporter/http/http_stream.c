@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/text.h"
 
@@ -18,48 +19,82 @@ struct sending {
     bool is_last, has_failed; /* no piece follows; one could not be made */
 };
 
-bool http_stream_reserve(struct http_streams *streams)
+static atomic_uint *count_of(struct http_streams *streams, bool is_watch)
 {
-    if (atomic_fetch_add(&streams->n, 1) < HTTP_STREAMS_MAX)
+    return is_watch ? &streams->n_watches : &streams->n;
+}
+
+bool http_stream_reserve(struct http_streams *streams, bool is_watch)
+{
+    atomic_uint *n = count_of(streams, is_watch);
+    if (atomic_fetch_add(n, 1) < (unsigned)(is_watch ? HTTP_WATCHES_MAX : HTTP_STREAMS_MAX))
         return true;
-    (void)atomic_fetch_sub(&streams->n, 1);
+    (void)atomic_fetch_sub(n, 1);
     return false;
 }
 
-static void make_piece(struct sending *s)
+/* False: there is none yet. */
+static bool make_piece(struct sending *s)
 {
     struct buf piece;
     buf_init(&piece, PIECE_MAX);
-    s->is_last = !s->source.next(s->source.ctx, &piece);
+    enum http_next next = s->source.next(s->source.ctx, &piece);
+    s->is_last = next == STREAM_LAST;
     s->n = piece.length;
     s->sent = 0;
     s->piece = buf_take(&piece);
     s->has_failed = s->piece == NULL;
+    return next != STREAM_LATER || s->has_failed;
+}
+
+/* The library does not look at a suspended connection. */
+static bool has_left(struct MHD_Connection *connection)
+{
+    char byte;
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return fd != NULL && recv(fd->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void run_maker(struct http_job *job, bool stopping);
+
+/* Each stream has at most one piece under way, so that the makers' queue takes all of them; it
+ * refuses only when the server stops. */
+static void push(void *ctx)
+{
+    struct sending *s = ctx;
+    s->job.run = run_maker;
+    if (http_work_push(s->streams->makers, &s->job))
+        return;
+    s->has_failed = true;
+    MHD_resume_connection(s->connection);
 }
 
 static void run_maker(struct http_job *job, bool stopping)
 {
     struct sending *s = (struct sending *)job;
+    if (!stopping && !make_piece(s)) {
+        free(s->piece);
+        s->piece = NULL;
+        if (!has_left(s->connection)) {
+            s->source.wait(s->source.ctx, push, s);
+            return;
+        }
+        s->has_failed = true;
+    }
     if (stopping)
         s->has_failed = true;
-    else
-        make_piece(s);
     MHD_resume_connection(s->connection); /* s belongs to its connection again */
 }
 
-/* Suspended before the push: a fast maker resumes it. Each stream has at most one piece under way,
- * so that the makers' queue takes all of them; it refuses only when the server stops. */
+/* Suspended before the push: a fast maker resumes it. */
 static void ask_for_piece(struct sending *s)
 {
     free(s->piece);
     s->piece = NULL;
     s->n = s->sent = 0;
-    s->job.run = run_maker;
     MHD_suspend_connection(s->connection);
-    if (http_work_push(s->streams->makers, &s->job))
-        return;
-    s->has_failed = true;
-    MHD_resume_connection(s->connection);
+    push(s);
 }
 
 /* An error closes the connection without the last chunk: the client sees that the list is cut. */
@@ -84,7 +119,7 @@ static ssize_t read_piece(void *ctx, uint64_t position, char *out, size_t max)
 static void sending_free(void *ctx)
 {
     struct sending *s = ctx;
-    (void)atomic_fetch_sub(&s->streams->n, 1);
+    (void)atomic_fetch_sub(count_of(s->streams, s->source.wait != NULL), 1);
     s->source.free(s->source.ctx);
     free(s->piece);
     free(s);
@@ -94,11 +129,12 @@ struct MHD_Response *http_stream_response(struct http_streams *streams,
                                           struct MHD_Connection *connection,
                                           struct http_reply *reply)
 {
+    bool is_watch = reply->stream.wait != NULL;
     struct sending *s = calloc(1, sizeof *s);
     if (s == NULL) {
         reply->stream.free(reply->stream.ctx);
         reply->stream = (struct http_stream){0};
-        (void)atomic_fetch_sub(&streams->n, 1);
+        (void)atomic_fetch_sub(count_of(streams, is_watch), 1);
         return NULL;
     }
     *s = (struct sending){.streams = streams,

@@ -17,10 +17,10 @@
 /* The makers, and how many streams there are. */
 struct http_streams {
     struct http_work *makers;
-    atomic_uint n;
+    atomic_uint n, n_watches;
 };
-/* A stream for the next http_stream_response(); false: HTTP_STREAMS_MAX are being sent already. */
-bool http_stream_reserve(struct http_streams *streams);
+/* A stream for the next http_stream_response(); false: too many are being sent already. */
+bool http_stream_reserve(struct http_streams *streams, bool is_watch);
 /* Takes the reply's body, the first piece, and its stream. NULL: no memory; they are freed. */
 struct MHD_Response *http_stream_response(struct http_streams *streams,
                                           struct MHD_Connection *connection,

@@ -244,12 +244,16 @@ static struct api_world *world(void)
     w.x.store = store_sqlite_open(NULL, &err);
     w.x.counters = metrics_counters_new(w.x.clock, true, &err);
     w.x.scrape = scrape_new(&err);
-    FUZZ_LAW(w.x.gate != NULL && w.x.store != NULL && w.x.counters != NULL && w.x.scrape != NULL,
+    w.x.lists = list_keep_new(&err);
+    w.x.feed = feed_new(w.x.clock, false, &err);
+    FUZZ_LAW(w.x.gate != NULL && w.x.store != NULL && w.x.counters != NULL && w.x.scrape != NULL &&
+                 w.x.lists != NULL && w.x.feed != NULL,
              "%s", err.text);
     TEXT_SET(w.x.version, "fuzz");
     (void)pthread_mutex_init(&w.x.lock, NULL);
     fill_store(w.x.store);
     w.x.snapshot = make_snapshot();
+    feed_take(w.x.feed, w.x.snapshot);
     return &w;
 }
 
@@ -258,8 +262,10 @@ static struct api_world *world(void)
 static void law_of_the_reply(const struct http_reply *reply)
 {
     FUZZ_LAW(reply->status >= 200 && reply->status <= 599, "status %u", reply->status);
-    FUZZ_LAW((reply->body != NULL) != (reply->page != NULL), "a body and a page, or neither");
-    if (reply->page != NULL || strcmp(reply->type, "application/json") != 0)
+    bool has_body = reply->body != NULL || reply->stream.next != NULL;
+    FUZZ_LAW(has_body != (reply->page != NULL), "a body and a page, or neither");
+    if (reply->page != NULL || reply->stream.next != NULL ||
+        strcmp(reply->type, "application/json") != 0)
         return;
     struct err err = {0};
     OWNED(json_object) body = json_parse(reply->body, reply->body_bytes, "reply", &err);
@@ -268,6 +274,20 @@ static void law_of_the_reply(const struct http_reply *reply)
     if (reply->status >= 400)
         FUZZ_LAW(json_get_text(body, "kind", NULL, &kind, &err) && text_equal(kind, "Status"),
                  "a failure that is no Status: %s", reply->body);
+}
+
+/* Some pieces; a watch has no end of its own. */
+static void read_stream(struct http_stream *stream)
+{
+    enum http_next next = STREAM_MORE;
+    for (unsigned i = 0; i < 8 && next == STREAM_MORE; i++) {
+        struct buf piece;
+        buf_init(&piece, 16 << 20);
+        next = stream->next(stream->ctx, &piece);
+        FUZZ_LAW(!piece.failed, "a piece could not be made");
+        buf_fini(&piece);
+    }
+    stream->free(stream->ctx);
 }
 
 unsigned api_serve(struct http_request *request, struct api_asked *out_asked)
@@ -287,10 +307,17 @@ unsigned api_serve(struct http_request *request, struct api_asked *out_asked)
     request->ns = parts.has_ns ? parts.ns : NULL;
     request->name = parts.has_name ? parts.name : NULL;
     w->ns = request->ns;
-    struct api_call call = {&w->x, route->kind, exporter_snapshot(&w->x), request};
+    const struct versions *versions = exporter_versions(&w->x);
+    struct api_call call = {.x = &w->x,
+                            .kind = route->kind,
+                            .versions = versions,
+                            .snapshot = versions->snapshot,
+                            .request = request};
     route->handler(&call, &reply);
-    snapshot_unref(call.snapshot);
+    versions_unref(versions);
     law_of_the_reply(&reply);
+    if (reply.stream.next != NULL)
+        read_stream(&reply.stream);
     http_page_unref(reply.page);
     free(reply.body);
     *out_asked = w->asked;

@@ -5,7 +5,7 @@
 
 static void show(struct rig *rig, struct world *take_world)
 {
-    exporter_on_snapshot(rig->x, &take_world->snapshot);
+    show_snapshot(rig->x, &take_world->snapshot);
     snapshot_unref(&take_world->snapshot);
 }
 

@@ -10,6 +10,7 @@
 
 #include "exporter/api/routes.h"
 #include "exporter/exporter.h"
+#include "exporter/exporter_impl.h"
 #include "tests/unit/test_access.h"
 #include "tests/unit/test_api_client.h"
 #include "tests/unit/test_api_fake.h"
@@ -91,6 +92,13 @@ static inline bool fake_reload(void *ctx, char **out_json, struct err *err)
     return *out_json != NULL || err_set(err, ERR_NOMEM, "no memory");
 }
 
+/* Publishes a snapshot, and waits until it is shown. */
+static inline void show_snapshot(struct exporter *x, const struct snapshot *snapshot)
+{
+    exporter_on_snapshot(x, snapshot);
+    feed_settle(x->feed);
+}
+
 static inline int rig_up(void **state)
 {
     static const struct store_ops ops = {.each_event = fake_each_event,
@@ -124,7 +132,7 @@ static inline int rig_up(void **state)
     rig->engine.x = rig->x;
     rig->port = exporter_port(rig->x, 1);
     struct world *world = world_new(42);
-    exporter_on_snapshot(rig->x, &world->snapshot);
+    show_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
     *state = rig;
     return 0;

@@ -106,7 +106,7 @@ static const struct {
 
 static void publish(struct rig *rig, struct world *take_world)
 {
-    exporter_on_snapshot(rig->x, &take_world->snapshot);
+    show_snapshot(rig->x, &take_world->snapshot);
     snapshot_unref(&take_world->snapshot);
 }
 

@@ -16,6 +16,7 @@ enum { MANY = 4000, LABEL_BYTES = 4096, NAMES_MAX = 512, TOKEN_MAX = 128 };
 static void publish_many(struct rig *rig, uint64_t generation)
 {
     static struct snapshot_guest *guests; /* for all worlds of this process */
+    static const struct snapshot_job *newest[MANY];
     static char labels[LABEL_BYTES + 64];
     struct world *world = world_new(generation);
     if (guests == NULL) {
@@ -29,8 +30,9 @@ static void publish_many(struct rig *rig, uint64_t generation)
         }
     }
     world->snapshot.guests = guests;
+    world->snapshot.newest = newest;
     world->snapshot.n_guests = MANY;
-    exporter_on_snapshot(rig->x, &world->snapshot);
+    show_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
 }
 
@@ -39,7 +41,7 @@ static void publish_fewer(struct rig *rig, uint64_t generation)
 {
     struct world *world = world_new(generation);
     world->snapshot.n_jobs = 2;
-    exporter_on_snapshot(rig->x, &world->snapshot);
+    show_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
 }
 
@@ -47,6 +49,11 @@ static size_t length_of(const struct answer *a, const char *items)
 {
     struct json_object *array = json_at(a->json, items);
     return array == NULL ? 0 : json_object_array_length(array);
+}
+
+static uint64_t version_of(const struct answer *a)
+{
+    return strtoull(at(a, "metadata.resourceVersion"), NULL, 10);
 }
 
 /* The page that follows, with these headers; the token is that of the page before. */
@@ -78,11 +85,11 @@ static void pages_show_the_moment_of_the_first(void **state)
     assert_string_equal(at(&last, "items.0.metadata.name"), "waiting");
     assert_string_equal(at(&last, "metadata.continue"), "");
     assert_string_equal(at(&last, "metadata.remainingItemCount"), "");
-    const struct answer *const pages[] = {&first, &second, &last};
+    const struct answer *const pages[] = {&second, &last};
     for (size_t i = 0; i < COUNT(pages); i++)
-        assert_string_equal(at(pages[i], "metadata.resourceVersion"), "42");
+        assert_int_equal(version_of(pages[i]), version_of(&first));
     struct answer again = get(rig, VMIM_PATH);
-    assert_string_equal(at(&again, "metadata.resourceVersion"), "43");
+    assert_true(version_of(&again) > version_of(&first));
     assert_int_equal(length_of(&again, "items"), 2);
     answer_fini(&first), answer_fini(&second), answer_fini(&last), answer_fini(&again);
 }
@@ -213,7 +220,7 @@ static void a_long_list_is_sent_in_pieces(void **state)
         assert_int_equal(a.status, 200);
         assert_non_null(strstr(a.head, "Transfer-Encoding: chunked"));
         assert_int_equal(length_of(&a, items), MANY);
-        assert_string_equal(at(&a, "metadata.resourceVersion"), "50");
+        assert_true(version_of(&a) > 0);
         assert_string_equal(at(&a, i == 0 ? "items.3999.metadata.name" : "rows.3999.cells.0"),
                             "g03999");
         answer_fini(&a);
@@ -255,7 +262,9 @@ static void a_long_list_shows_one_moment(void **state)
     struct answer a = receive(fd);
     assert_int_equal(a.status, 200);
     assert_int_equal(length_of(&a, "items"), MANY);
-    assert_string_equal(at(&a, "metadata.resourceVersion"), "50");
+    struct answer now = get(rig, VMIM_PATH);
+    assert_true(version_of(&now) > version_of(&a));
+    answer_fini(&now);
     answer_fini(&a);
 }
 
@@ -384,7 +393,7 @@ static void the_command_line_reads_all_pages(void **state)
     assert_int_equal(json_object_array_length(json_at(list, "items")), MANY);
     assert_string_equal(json_object_get_string(json_at(list, "items.3999.metadata.name")),
                         "g03999");
-    assert_string_equal(json_object_get_string(json_at(list, "metadata.resourceVersion")), "50");
+    assert_non_null(json_at(list, "metadata.resourceVersion"));
     assert_null(json_at(list, "metadata.continue"));
     assert_null(json_at(list, "metadata.remainingItemCount"));
     assert_null(client_list(client, "/api/v1/nothing", &err));

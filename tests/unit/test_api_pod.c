@@ -80,7 +80,7 @@ static void a_target_pod_lives_as_long_as_its_launcher(void **state)
     for (enum launcher launcher = 0; launcher < LAUNCHER_COUNT; launcher++) {
         struct world *world = world_new(200 + launcher);
         world->jobs[1].placement.launcher = launcher;
-        exporter_on_snapshot(rig->x, &world->snapshot);
+        show_snapshot(rig->x, &world->snapshot);
         snapshot_unref(&world->snapshot);
         struct answer a = get(rig, TARGET_POD);
         bool lives = launcher == LAUNCHER_PENDING || launcher == LAUNCHER_SCHEDULED ||

@@ -299,12 +299,12 @@ static void verbs_are_routes(void **state)
         }
 }
 
-static void a_watch_is_refused_clearly(void **state)
+static void a_watch_of_events_is_refused_clearly(void **state)
 {
-    struct answer a = get(*state, VMIM_PATH "?watch=true");
+    struct answer a = get(*state, "/api/v1/namespaces/default/events?watch=true");
     assert_refused(&a, 405, "MethodNotAllowed");
     answer_fini(&a);
-    a = get(*state, VMIM_PATH "?watch=true&sendInitialEvents=true");
+    a = get(*state, "/api/v1/namespaces/default/events?watch=true&sendInitialEvents=true");
     assert_refused(&a, 422, "Invalid");
     answer_fini(&a);
     a = get(*state, VMIM_PATH "?watch=false");
@@ -325,7 +325,7 @@ TEST_FILE(test_api_routes)
         cmocka_unit_test(verbs_are_routes),
         WIRE_TEST(every_route_answers),
         WIRE_TEST(runbooks_alerts_and_dashboards_are_served),
-        WIRE_TEST(a_watch_is_refused_clearly),
+        WIRE_TEST(a_watch_of_events_is_refused_clearly),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
     return cmocka_run_group_tests_name("api routes", tests, NULL, NULL);

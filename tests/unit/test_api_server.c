@@ -20,7 +20,7 @@ static void set_self(struct rig *rig, uint64_t samples)
 static void publish(struct rig *rig, uint64_t generation)
 {
     struct world *world = world_new(generation);
-    exporter_on_snapshot(rig->x, &world->snapshot);
+    show_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
 }
 
@@ -57,7 +57,7 @@ static void an_ending_is_counted_through_the_sink(void **state)
     struct rig *rig = *state;
     struct world *world = world_new(50);
     exporter_on_finished(rig->x, &world->jobs[0]);
-    exporter_on_snapshot(rig->x, &world->snapshot);
+    show_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
     struct answer a = get(rig, "/metrics");
     assert_non_null(strstr(a.body, SUCCEEDED " 1\n"));

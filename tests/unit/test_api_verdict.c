@@ -38,7 +38,7 @@ static void a_verdict_comes_with_what_it_rests_on(void **state)
     world->jobs[1].phase = PHASE_FAILED;
     world->jobs[1].result.outcome = OUTCOME_FAILED;
     world->jobs[1].result.verdict = &world_bad;
-    exporter_on_snapshot(rig->x, &world->snapshot);
+    show_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
     static const char path[] = VMIM_PATH "/";
     char at_path[256];

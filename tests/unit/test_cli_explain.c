@@ -43,7 +43,7 @@ static void one_is_explained_with_its_evidence(void **state)
     struct world *world = world_new(9);
     world->jobs[1].phase = PHASE_FAILED;
     world->jobs[1].result.verdict = &world_bad;
-    exporter_on_snapshot(rig->x, &world->snapshot);
+    show_snapshot(rig->x, &world->snapshot);
     snapshot_unref(&world->snapshot);
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", rig->port);
     const char *words[] = {"explain", "moving", "--server", url, NULL};

@@ -17,13 +17,23 @@ static int references(const struct world *world)
     return atomic_load(&((struct world *)(uintptr_t)world)->refs);
 }
 
+/* A reader of the world's snapshot begins. */
+static uint64_t begin(struct list_keep *keep, struct world *world, int64_t now_ms)
+{
+    const struct versions *versions = versions_next(NULL, &world->snapshot, 1, NULL);
+    assert_non_null(versions);
+    uint64_t number = list_keep_begin(keep, versions, now_ms);
+    versions_unref(versions);
+    return number;
+}
+
 static void readers_of_one_snapshot_share_it(void **state)
 {
     (void)state;
     OWNED(list_keep) keep = keep_new();
     struct world *world = world_new(7);
-    uint64_t first = list_keep_begin(keep, &world->snapshot, 0);
-    uint64_t second = list_keep_begin(keep, &world->snapshot, 0);
+    uint64_t first = begin(keep, world, 0);
+    uint64_t second = begin(keep, world, 0);
     assert_true(first != 0 && first == second);
     assert_int_equal(references(world), 2);
     list_keep_end(keep, first, false, 0);
@@ -39,11 +49,11 @@ static void a_page_keeps_its_snapshot_for_a_while(void **state)
     (void)state;
     OWNED(list_keep) keep = keep_new();
     struct world *world = world_new(7);
-    uint64_t number = list_keep_begin(keep, &world->snapshot, 0);
+    uint64_t number = begin(keep, world, 0);
     assert_null(list_keep_resume(keep, number, 0)); /* no page of it was given out yet */
     list_keep_end(keep, number, true, 0);
     list_keep_tick(keep, LIST_KEEP_MS - 1);
-    assert_ptr_equal(list_keep_resume(keep, number, LIST_KEEP_MS - 1), &world->snapshot);
+    assert_ptr_equal(list_keep_resume(keep, number, LIST_KEEP_MS - 1)->snapshot, &world->snapshot);
     list_keep_tick(keep, 10 * LIST_KEEP_MS); /* it is being read */
     list_keep_end(keep, number, false, 10 * LIST_KEEP_MS);
     list_keep_tick(keep, 11 * LIST_KEEP_MS - 1); /* counted from the last page */
@@ -58,8 +68,11 @@ static void a_page_keeps_its_snapshot_for_a_while(void **state)
 static uint64_t fill(struct list_keep *keep, uint64_t generation, size_t n_guests, int64_t now_ms)
 {
     struct world *world = world_new(generation);
-    world->snapshot.n_guests = n_guests;
-    uint64_t number = list_keep_begin(keep, &world->snapshot, now_ms);
+    const struct versions *versions = versions_next(NULL, &world->snapshot, 1, NULL);
+    assert_non_null(versions);
+    world->snapshot.n_guests = n_guests; /* none of them is read */
+    uint64_t number = list_keep_begin(keep, versions, now_ms);
+    versions_unref(versions);
     snapshot_unref(&world->snapshot);
     return number;
 }
