@@ -190,7 +190,7 @@ $(B)/tests/abuse/abuse: $(B)/tests/abuse/abuse.o
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^
 .PHONY: abuse
-abuse: ## slow headers, 5,000 connections, stopped readers, query bombs, document and hostd floods: two minutes
+abuse: ## slow headers, 5,000 connections, stopped readers, query bombs, long lists, document and hostd floods: two minutes
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/ferry $(BUILD)/gcc/tests/abuse/abuse
 	@FERRY="$(abspath $(BUILD)/gcc/ferry)" ABUSE="$(abspath $(BUILD)/gcc/tests/abuse/abuse)" tests/abuse/run $(ATTACKS)
 

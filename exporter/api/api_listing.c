@@ -190,11 +190,11 @@ static bool next_piece(void *ctx, struct buf *out)
 {
     struct listing *l = ctx;
     advance(l, SIZE_MAX);
-    if (l->list.text.failed || l->has_failed)
-        out->failed = true;
-    else
-        buf_add_bytes(out, l->list.text.data, l->list.text.length);
-    l->list.text.length = 0;
+    size_t limit = l->list.text.limit;
+    buf_fini(out);
+    *out = l->list.text; /* handed over: no second copy */
+    buf_init(&l->list.text, limit);
+    out->failed = out->failed || l->has_failed;
     return !l->is_whole;
 }
 

@@ -136,6 +136,7 @@ unsigned http_port(const struct http *http, size_t listener); /* 0: a Unix socke
 int http_listen_tcp(const char *address, unsigned *out_port, struct err *err);
 /* Mode 0660, group gid ((gid_t)-1: unchanged). Replaces the socket of a process that is gone. */
 int http_listen_unix(const char *path, gid_t gid, struct err *err);
+gid_t http_group(const char *name); /* (gid_t)-1: NULL, empty or unknown */
 /* Is an address of the configuration a loopback one? ERR_INVALID: it is no address. */
 bool http_address_is_loopback(const char *address, bool *out_loopback, struct err *err);
 /* A Host header without its port, "[::1]" without brackets; false: too long. */

@@ -244,7 +244,9 @@ static struct api_world *world(void)
     w.x.store = store_sqlite_open(NULL, &err);
     w.x.counters = metrics_counters_new(w.x.clock, true, &err);
     w.x.scrape = scrape_new(&err);
-    FUZZ_LAW(w.x.gate != NULL && w.x.store != NULL && w.x.counters != NULL && w.x.scrape != NULL,
+    w.x.lists = list_keep_new(&err);
+    FUZZ_LAW(w.x.gate != NULL && w.x.store != NULL && w.x.counters != NULL && w.x.scrape != NULL &&
+                 w.x.lists != NULL,
              "%s", err.text);
     TEXT_SET(w.x.version, "fuzz");
     (void)pthread_mutex_init(&w.x.lock, NULL);
@@ -291,6 +293,7 @@ unsigned api_serve(struct http_request *request, struct api_asked *out_asked)
     route->handler(&call, &reply);
     snapshot_unref(call.snapshot);
     law_of_the_reply(&reply);
+    FUZZ_LAW(reply.stream.next == NULL, "a list of this fleet is short");
     http_page_unref(reply.page);
     free(reply.body);
     *out_asked = w->asked;
