@@ -174,7 +174,14 @@ static void node_has_room(struct lawbook *book, const struct snapshot *now,
                        (unsigned long long)(cpus * each));
 }
 
-/* A namespace pays for each guest that is known to be up where it is, and for each promise. */
+static bool is_up_at(const struct snapshot *at, const char *uuid)
+{
+    const struct snapshot_guest *guest = at != NULL ? guest_in(at, uuid) : NULL;
+    return guest != NULL && guest->up;
+}
+
+/* A namespace pays for each guest that is known to be up where it is, and for each promise. A guest
+ * that was not known before may have become known after the promise: a node was connected. */
 static struct amount used_in(struct lawbook *book, const struct snapshot *now, const char *ns)
 {
     struct amount sum = {0};
@@ -184,7 +191,8 @@ static struct amount used_in(struct lawbook *book, const struct snapshot *now, c
         const char *host = book->world.host_of(book->world.ctx, guest->uuid);
         const struct snapshot_guest *known = guest_in(now, guest->uuid);
         const struct snapshot_job *job = promise_to(now, guest->uuid);
-        bool up = host != NULL && known != NULL && known->up && strcmp(known->node, host) == 0;
+        bool up = host != NULL && is_up_at(now, guest->uuid) && strcmp(known->node, host) == 0 &&
+                  is_up_at(book->before, guest->uuid);
         if (job != NULL)
             add(&sum, guest);
         if (up && (job == NULL || strcmp(job->target, host) != 0))
@@ -469,6 +477,21 @@ static bool drain_was_replaced(const struct snapshot *before, const struct snaps
     return false;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+/* If its labels or taints changed, they may have changed twice in the turn: in between it was open.
+ */
+static bool was_rewritten(const struct snapshot *before, const struct snapshot *now,
+                          const char *name)
+{
+    const struct snapshot_node *was = node_in(before, name), *is = node_in(now, name);
+    return was == NULL || is == NULL || !same_text(was->labels, is->labels) ||
+           !same_text(was->taints, is->taints);
+}
+
 void law_may_come(struct lawbook *book, const struct snapshot *now)
 {
     for (size_t i = 0; i < now->n_jobs; i++) {
@@ -485,6 +508,7 @@ void law_may_come(struct lawbook *book, const struct snapshot *now)
         /* Another reason than before: in between, in the same turn, it was open. */
         const char *was = closed(book->before, job), *is = closed(now, job);
         if (was != NULL && is != NULL && strcmp(was, is) == 0 &&
+            !was_rewritten(book->before, now, job->target) &&
             !drain_was_replaced(book->before, now, job->target))
             lawbook_broken(book, LAW_MAY_COME, "job %s goes to %s in spite of this: %s", job->name,
                            job->target, is);
