@@ -477,6 +477,21 @@ static bool drain_was_replaced(const struct snapshot *before, const struct snaps
     return false;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+/* If its labels or taints changed, they may have changed twice in the turn: in between it was open.
+ */
+static bool was_rewritten(const struct snapshot *before, const struct snapshot *now,
+                          const char *name)
+{
+    const struct snapshot_node *was = node_in(before, name), *is = node_in(now, name);
+    return was == NULL || is == NULL || !same_text(was->labels, is->labels) ||
+           !same_text(was->taints, is->taints);
+}
+
 void law_may_come(struct lawbook *book, const struct snapshot *now)
 {
     for (size_t i = 0; i < now->n_jobs; i++) {
@@ -493,6 +508,7 @@ void law_may_come(struct lawbook *book, const struct snapshot *now)
         /* Another reason than before: in between, in the same turn, it was open. */
         const char *was = closed(book->before, job), *is = closed(now, job);
         if (was != NULL && is != NULL && strcmp(was, is) == 0 &&
+            !was_rewritten(book->before, now, job->target) &&
             !drain_was_replaced(book->before, now, job->target))
             lawbook_broken(book, LAW_MAY_COME, "job %s goes to %s in spite of this: %s", job->name,
                            job->target, is);

@@ -22,9 +22,10 @@ enum { SEEDS = 22, TWICE_EVERY = 10, SHOW_EVERY = 50 };
  * 182: a full node was cordoned, and whoever waited for its places waited a day. 360: as many
  * reasons of each kind, but of other nodes, were no news. 614: a new target was chosen, the
  * source's bandwidth not asked again. 1077: a place passed on went to one who waited for less. 698:
- * a recovery that was asked for again waited without a deadline. 9188: the law itself counted guests
- * of a node that was connected after the promise. */
-static const uint64_t remembered[] = {53,  64,  80,   134,  182,  360,  441,  469,
+ * a recovery that was asked for again waited without a deadline. 9188: the law itself counted
+ * guests of a node that was connected after the promise. 449: a node got other labels twice in a
+ * turn, the law saw only the last. */
+static const uint64_t remembered[] = {53,  64,  80,   134,  182,  360,  441,  449, 469,
                                       614, 698, 1077, 2280, 2815, 5002, 6791, 9188};
 
 static uint64_t from_environment(const char *name, uint64_t fallback)
