@@ -12,7 +12,8 @@
 
 enum {
     PIECE_BYTES = 64 * 1024, /* a piece ends with the object that reaches it */
-    FIRST_OBJECTS = 500,     /* looked at on the connection's thread */
+    FIRST_BYTES = 24 * 1024, /* likewise the first, which is made on the connection's thread */
+    FIRST_OBJECTS = 250,     /* looked at for it */
 };
 
 static bool is_word_of(const char *words, const char *word)
@@ -164,12 +165,13 @@ static void end_page(struct listing *l)
     api_list_end(&l->list, &page);
 }
 
-/* Adds objects until the piece is full, max have been looked at, or the list or page ends. */
-static void advance(struct listing *l, size_t max)
+/* Adds objects until the piece has so many bytes, max have been looked at, or the list or page
+ * ends. */
+static void advance(struct listing *l, size_t bytes, size_t max)
 {
     size_t all = l->view->count(l->snapshot);
     for (size_t looked = 0; l->next < all && looked < max; l->next++, looked++) {
-        if (l->list.text.length >= PIECE_BYTES)
+        if (l->list.text.length >= bytes)
             return;
         if (!filter_matches(&l->filter, l->view, l->snapshot, l->next))
             continue;
@@ -189,7 +191,7 @@ static void advance(struct listing *l, size_t max)
 static bool next_piece(void *ctx, struct buf *out)
 {
     struct listing *l = ctx;
-    advance(l, SIZE_MAX);
+    advance(l, PIECE_BYTES, SIZE_MAX);
     size_t limit = l->list.text.limit;
     buf_fini(out);
     *out = l->list.text; /* handed over: no second copy */
@@ -282,6 +284,6 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
     }
     api_list_begin(&l->list, call->kind, l->view->columns, l->view->n_columns, call->request,
                    l->snapshot->generation);
-    advance(l, FIRST_OBJECTS);
+    advance(l, FIRST_BYTES, FIRST_OBJECTS);
     send(l, out_reply);
 }

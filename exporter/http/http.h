@@ -150,7 +150,9 @@ struct http_job {
     struct http_job *next;
     void (*run)(struct http_job *job, bool stopping);
 };
-struct http_work *http_work_new(unsigned threads, unsigned capacity, struct err *err);
+/* is_quiet: its threads run when others do not want to. */
+struct http_work *http_work_new(unsigned threads, unsigned capacity, bool is_quiet,
+                                struct err *err);
 bool http_work_push(struct http_work *work, struct http_job *job); /* false: full or stopping */
 bool http_work_is_stopping(struct http_work *work);
 /* Runs the queued jobs with stopping set and ends the threads; push is refused from here on. */
