@@ -13,7 +13,8 @@
 
 enum {
     PIECE_BYTES = 64 * 1024, /* a piece ends with the object that reaches it */
-    FIRST_OBJECTS = 500,     /* looked at on the connection's thread */
+    FIRST_BYTES = 24 * 1024, /* likewise the first, which is made on the connection's thread */
+    FIRST_OBJECTS = 250,     /* looked at for it */
 };
 
 /* ---- a list under way ---- */
@@ -88,12 +89,13 @@ static void end_page(struct listing *l)
     api_list_end(&l->list, &page);
 }
 
-/* Adds objects until the piece is full, max have been looked at, or the list or page ends. */
-static void advance(struct listing *l, size_t max)
+/* Adds objects until the piece has so many bytes, max have been looked at, or the list or page
+ * ends. */
+static void advance(struct listing *l, size_t bytes, size_t max)
 {
     size_t all = l->view->count(l->versions->snapshot);
     for (size_t looked = 0; l->next < all && looked < max; l->next++, looked++) {
-        if (l->list.text.length >= PIECE_BYTES)
+        if (l->list.text.length >= bytes)
             return;
         if (!api_filter_matches(&l->filter, l->view, l->versions->snapshot, l->next))
             continue;
@@ -113,12 +115,12 @@ static void advance(struct listing *l, size_t max)
 static enum http_next next_piece(void *ctx, struct buf *out)
 {
     struct listing *l = ctx;
-    advance(l, SIZE_MAX);
-    if (l->list.text.failed || l->has_failed)
-        out->failed = true;
-    else
-        buf_add_bytes(out, l->list.text.data, l->list.text.length);
-    l->list.text.length = 0;
+    advance(l, PIECE_BYTES, SIZE_MAX);
+    size_t limit = l->list.text.limit;
+    buf_fini(out);
+    *out = l->list.text; /* handed over: no second copy */
+    buf_init(&l->list.text, limit);
+    out->failed = out->failed || l->has_failed;
     return l->is_whole ? STREAM_LAST : STREAM_MORE;
 }
 
@@ -210,6 +212,6 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
     }
     api_list_begin(&l->list, call->kind, l->view->columns, l->view->n_columns, call->request,
                    l->versions->newest);
-    advance(l, FIRST_OBJECTS);
+    advance(l, FIRST_BYTES, FIRST_OBJECTS);
     send(l, out_reply);
 }

@@ -5,7 +5,6 @@
  */
 #include "exporter/http/http.h"
 
-#include <grp.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -80,7 +79,8 @@ struct exchange {
     int64_t began_ms;
     enum { READING, WORKING, SERVED } state;
     struct http_reply reply;
-    size_t queued; /* bytes of the reply, taken from the guard's budget */
+    size_t queued;    /* bytes of the reply, taken from the guard's budget */
+    bool shares_page; /* likewise those of its page, with others */
 };
 
 /* ---- one exchange ---- */
@@ -96,7 +96,12 @@ static void reply_fini(struct http_reply *reply)
 
 static void exchange_free(struct exchange *e)
 {
+    size_t page_bytes;
     guard_give_bytes(e->http->guard, e->queued);
+    if (e->shares_page) {
+        (void)http_page_text(e->reply.page, &page_bytes);
+        guard_give_shared(e->http->guard, http_page_readers(e->reply.page), page_bytes);
+    }
     reply_fini(&e->reply);
     buf_fini(&e->body);
     free(e);
@@ -175,19 +180,24 @@ static bool may_log(struct http *http, struct log_budget *budget, unsigned max,
     return may;
 }
 
-/* Replies that wait for slow readers are memory. Short ones always go; a page is shared by all
- * readers of one scrape, and may take as much again; a stream holds one piece. */
+/* Replies that wait for slow readers are memory. Short ones always go; a stream holds one piece; a
+ * page counts once, whoever reads it, and pages may take as much again: stopped readers of lists
+ * do not keep a scrape out. */
 static bool may_queue(struct exchange *e)
 {
+    struct guard *guard = e->http->guard;
     size_t n = e->reply.body_bytes;
     if (e->reply.stream.next != NULL)
         return http_stream_reserve(&e->http->streams, e->reply.stream.wait != NULL);
-    if (e->reply.page != NULL)
+    if (e->reply.page != NULL) {
         (void)http_page_text(e->reply.page, &n);
+        e->shares_page = guard_take_shared(guard, http_page_readers(e->reply.page), n,
+                                           2 * (size_t)HTTP_QUEUED_MAX);
+        return e->shares_page;
+    }
     if (n <= HTTP_SHORT_REPLY || e->queued > 0)
         return true;
-    size_t budget = e->reply.page != NULL ? 2 * (size_t)HTTP_QUEUED_MAX : HTTP_QUEUED_MAX;
-    if (!guard_take_bytes(e->http->guard, n, budget))
+    if (!guard_take_bytes(guard, n, HTTP_QUEUED_MAX))
         return false;
     e->queued = n;
     return true;
@@ -492,16 +502,6 @@ static struct MHD_Daemon *start(struct listener *listener)
     return daemon;
 }
 
-static gid_t find_group(const char *name)
-{
-    struct group entry, *found = NULL;
-    char members[16384];
-    if (name == NULL || name[0] == '\0' ||
-        getgrnam_r(name, &entry, members, sizeof members, &found) != 0 || found == NULL)
-        return (gid_t)-1;
-    return found->gr_gid;
-}
-
 /* Each listener has its share: a full one leaves the others reachable. */
 static unsigned connections_of(const struct http_config *config, enum http_transport transport)
 {
@@ -523,7 +523,7 @@ static bool open_listener(struct http *http, const struct http_listener_config *
                                   .gid = (gid_t)-1,
                                   .is_loopback = true};
     if (config->transport == HTTP_UNIX) {
-        listener->gid = find_group(config->group);
+        listener->gid = http_group(config->group);
         listener->fd = http_listen_unix(config->address, listener->gid, err);
         if (listener->fd >= 0)
             TEXT_SET(listener->path, config->address);
@@ -553,8 +553,9 @@ struct http *http_new(const struct http_config *config, const struct clock *cloc
     http->tls = config->tls;
     http->library_log.since_ms = clock_mono_ms(clock);
     (void)pthread_mutex_init(&http->log_lock, NULL);
-    http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, err);
-    http->streams.makers = http_work_new(HTTP_MAKERS, HTTP_STREAMS_MAX + HTTP_WATCHES_MAX, err);
+    http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, false, err);
+    http->streams.makers =
+        http_work_new(HTTP_MAKERS, HTTP_STREAMS_MAX + HTTP_WATCHES_MAX, true, err);
     http->guard = guard_new(clock, err);
     bool is_open = http->work != NULL && http->streams.makers != NULL && http->guard != NULL;
     if (config->n_listeners > HTTP_LISTENERS_MAX)

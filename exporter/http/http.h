@@ -141,6 +141,7 @@ unsigned http_port(const struct http *http, size_t listener); /* 0: a Unix socke
 int http_listen_tcp(const char *address, unsigned *out_port, struct err *err);
 /* Mode 0660, group gid ((gid_t)-1: unchanged). Replaces the socket of a process that is gone. */
 int http_listen_unix(const char *path, gid_t gid, struct err *err);
+gid_t http_group(const char *name); /* (gid_t)-1: NULL, empty or unknown */
 /* Is an address of the configuration a loopback one? ERR_INVALID: it is no address. */
 bool http_address_is_loopback(const char *address, bool *out_loopback, struct err *err);
 /* A Host header without its port, "[::1]" without brackets; false: too long. */
@@ -154,7 +155,9 @@ struct http_job {
     struct http_job *next;
     void (*run)(struct http_job *job, bool stopping);
 };
-struct http_work *http_work_new(unsigned threads, unsigned capacity, struct err *err);
+/* is_quiet: its threads run when others do not want to. */
+struct http_work *http_work_new(unsigned threads, unsigned capacity, bool is_quiet,
+                                struct err *err);
 bool http_work_push(struct http_work *work, struct http_job *job); /* false: full or stopping */
 bool http_work_is_stopping(struct http_work *work);
 /* Runs the queued jobs with stopping set and ends the threads; push is refused from here on. */

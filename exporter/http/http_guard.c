@@ -219,6 +219,24 @@ void guard_give_bytes(struct guard *guard, size_t n)
     (void)pthread_mutex_unlock(&guard->lock);
 }
 
+bool guard_take_shared(struct guard *guard, unsigned *readers, size_t n, size_t budget)
+{
+    (void)pthread_mutex_lock(&guard->lock);
+    bool fits = *readers > 0 || guard->bytes + n <= budget;
+    if (fits && (*readers)++ == 0)
+        guard->bytes += n;
+    (void)pthread_mutex_unlock(&guard->lock);
+    return fits;
+}
+
+void guard_give_shared(struct guard *guard, unsigned *readers, size_t n)
+{
+    (void)pthread_mutex_lock(&guard->lock);
+    if (--*readers == 0)
+        guard->bytes -= n;
+    (void)pthread_mutex_unlock(&guard->lock);
+}
+
 size_t guard_bytes(struct guard *guard)
 {
     (void)pthread_mutex_lock(&guard->lock);

@@ -48,6 +48,9 @@ void guard_set(struct guard *guard, struct guarded *connection, enum guard_state
 /* Bytes of a reply: false if they do not fit the budget. Give them back when it is sent or lost. */
 bool guard_take_bytes(struct guard *guard, size_t n, size_t budget);
 void guard_give_bytes(struct guard *guard, size_t n);
+/* Bytes that many replies share: they count once, from the first reader to the last. */
+bool guard_take_shared(struct guard *guard, unsigned *readers, size_t n, size_t budget);
+void guard_give_shared(struct guard *guard, unsigned *readers, size_t n);
 size_t guard_bytes(struct guard *guard);
 
 #endif

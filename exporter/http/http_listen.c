@@ -2,6 +2,7 @@
  * header. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <grp.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -186,4 +187,14 @@ int http_listen_unix(const char *path, gid_t gid, struct err *err)
     if (fd >= 0)
         (void)close(fd);
     return -1;
+}
+
+gid_t http_group(const char *name)
+{
+    struct group entry, *found = NULL;
+    char members[16384];
+    if (name == NULL || name[0] == '\0' ||
+        getgrnam_r(name, &entry, members, sizeof members, &found) != 0 || found == NULL)
+        return (gid_t)-1;
+    return found->gr_gid;
 }

@@ -7,6 +7,7 @@
 
 struct http_page {
     atomic_int references;
+    unsigned readers; /* connections to which it is being sent; under the guard's lock */
     struct MHD_Response *response;
     const char *text; /* the response's */
     size_t n;
@@ -53,6 +54,11 @@ void http_page_unref(struct http_page *page)
         return;
     MHD_destroy_response(page->response); /* connections hold references of their own */
     free(page);
+}
+
+unsigned *http_page_readers(struct http_page *page)
+{
+    return &page->readers;
 }
 
 struct MHD_Response *http_page_response(struct http_page *page)

@@ -1,15 +1,19 @@
 /* http_work.c - the worker threads of http.h. Jobs are members of their requests, so the queue is a
  * list and a push allocates nothing. */
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "exporter/http/http.h"
+
+enum { QUIET_NICE = 10 };
 
 struct http_work {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct http_job *first, **last;
     unsigned waiting, capacity;
-    bool stopping;
+    bool stopping, is_quiet;
     unsigned n_threads;
     pthread_t threads[];
 };
@@ -34,12 +38,15 @@ static struct http_job *take(struct http_work *work, bool *out_stopping)
 static void *run_jobs(void *arg)
 {
     bool stopping;
+    const struct http_work *work = arg;
+    if (work->is_quiet) /* a thread has a priority of its own in Linux; refused: as the others */
+        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), QUIET_NICE);
     for (struct http_job *job; (job = take(arg, &stopping)) != NULL;)
         job->run(job, stopping);
     return NULL;
 }
 
-struct http_work *http_work_new(unsigned threads, unsigned capacity, struct err *err)
+struct http_work *http_work_new(unsigned threads, unsigned capacity, bool is_quiet, struct err *err)
 {
     struct http_work *work = calloc(1, sizeof *work + threads * sizeof work->threads[0]);
     if (work == NULL) {
@@ -50,6 +57,7 @@ struct http_work *http_work_new(unsigned threads, unsigned capacity, struct err 
     (void)pthread_cond_init(&work->changed, NULL);
     work->last = &work->first;
     work->capacity = capacity;
+    work->is_quiet = is_quiet;
     for (; work->n_threads < threads; work->n_threads++)
         if (pthread_create(&work->threads[work->n_threads], NULL, run_jobs, work) != 0) {
             http_work_free(work);

@@ -1,35 +1,40 @@
 /* abuse.c - one attack on a running appliance, and whether it still answers meanwhile.
  *
- *   abuse ATTACK PORT SOCKET PID
+ *   abuse ATTACK PORT SOCKET PID [SECONDS]
  *
  * For ten seconds the attack goes on; /healthz and /metrics are asked five times a second over a
  * new connection each, and must answer within a second. The process may not grow beyond 300 MiB.
- * Ten seconds after the end no answer may take longer than half a second. Exit status 1: one of
- * these did not hold. */
+ * Ten seconds after the end no answer may take longer than half a second. SECONDS in place of the
+ * ten. Exit status 1: one of these did not hold. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/own.h"
 
 enum {
-    LAST_MS = 10000,
+    LAST_S = 10,
     ASK_EVERY_MS = 200,
     ANSWER_MS = 1000,
     NORMAL_MS = 500,
     RSS_KIB = 300 * 1024,
     FDS_MAX = 5200,
+    ASKED_MAX = 10000,
+    READERS = 16,
 };
 
 struct target {
@@ -40,6 +45,7 @@ struct target {
 
 static int fds[FDS_MAX];
 static size_t n_fds;
+static pid_t readers[READERS];
 
 static int64_t now_ms(void)
 {
@@ -194,6 +200,49 @@ static void documents(const struct target *to)
     }
 }
 
+/* Lists as a script asks for them, whole and one after the other, for ever. */
+static void read_lists(const struct target *to)
+{
+    static const char *const paths[] = {"/apis/kubevirt.io/v1/virtualmachineinstancemigrations",
+                                        "/apis/kubevirt.io/v1/virtualmachineinstances"};
+    static char piece[1 << 20];
+    char text[256];
+    for (size_t i = 0;; i++) {
+        struct pollfd wait = {.fd = dial(to, false), .events = POLLIN};
+        (void)snprintf(text, sizeof text,
+                       "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
+                       paths[i % COUNT(paths)]);
+        if (put(wait.fd, text))
+            while (poll(&wait, 1, 10000) == 1 && recv(wait.fd, piece, sizeof piece, 0) > 0)
+                ;
+        if (wait.fd >= 0)
+            (void)close(wait.fd);
+    }
+}
+
+/* Sixteen readers, while the fleet changes: each list is of another moment. */
+static void long_lists(const struct target *to)
+{
+    static unsigned number;
+    char text[512], body[128];
+    for (size_t i = 0; i < READERS && readers[i] == 0; i++) {
+        readers[i] = fork();
+        if (readers[i] == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            read_lists(to);
+        }
+    }
+    int fd = dial(to, true);
+    (void)snprintf(body, sizeof body, "{\"spec\":{\"vmiName\":\"g%05u\"}}", number++ % 1000);
+    (void)snprintf(text, sizeof text,
+                   "POST /apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrations "
+                   "HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                   "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                   strlen(body), body);
+    (void)put(fd, text);
+    keep(fd);
+}
+
 static const struct {
     const char *name;
     void (*run)(const struct target *to);
@@ -201,19 +250,35 @@ static const struct {
                {"connections", connections},
                {"stopped-readers", stopped_readers},
                {"query-bombs", query_bombs},
-               {"documents", documents}};
+               {"documents", documents},
+               {"long-lists", long_lists}};
 
 struct seen {
     unsigned asked, failed;
-    int64_t slowest_ms;
+    int64_t took_ms[ASKED_MAX], slowest_ms;
     long rss_kib;
 };
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t p90_ms(struct seen *seen)
+{
+    size_t n = seen->asked < ASKED_MAX ? seen->asked : ASKED_MAX;
+    qsort(seen->took_ms, n, sizeof seen->took_ms[0], by_time);
+    return n == 0 ? 0 : seen->took_ms[n * 9 / 10];
+}
 
 static void watch(const struct target *to, struct seen *seen)
 {
     static const char *const paths[] = {"/healthz", "/metrics"};
     for (size_t i = 0; i < COUNT(paths); i++) {
         int64_t took = ask(to, paths[i]);
+        if (seen->asked < ASKED_MAX)
+            seen->took_ms[seen->asked] = took < 0 ? ANSWER_MS : took;
         seen->asked++;
         seen->failed += took < 0;
         if (took > seen->slowest_ms)
@@ -223,13 +288,17 @@ static void watch(const struct target *to, struct seen *seen)
     seen->rss_kib = rss > seen->rss_kib ? rss : seen->rss_kib;
 }
 
-static void attack(size_t which, const struct target *to, struct seen *seen)
+static void attack(size_t which, const struct target *to, int64_t last_ms, struct seen *seen)
 {
-    int64_t until = now_ms() + LAST_MS;
+    int64_t until = now_ms() + last_ms;
     while (now_ms() < until) {
         attacks[which].run(to);
         watch(to, seen);
         (void)poll(NULL, 0, ASK_EVERY_MS);
+    }
+    for (size_t i = 0; i < READERS && readers[i] > 0; i++) {
+        (void)kill(readers[i], SIGKILL);
+        (void)waitpid(readers[i], NULL, 0);
     }
     for (size_t i = 0; i < n_fds; i++)
         (void)close(fds[i]);
@@ -239,23 +308,25 @@ int main(int argc, char **argv)
 {
     const struct rlimit files = {FDS_MAX + 100, FDS_MAX + 100};
     (void)setrlimit(RLIMIT_NOFILE, &files);
-    for (size_t i = 0; argc == 5 && i < COUNT(attacks); i++) {
+    int64_t last_ms = 1000 * (argc == 6 ? strtol(argv[5], NULL, 10) : LAST_S);
+    for (size_t i = 0; argc >= 5 && argc <= 6 && i < COUNT(attacks); i++) {
         if (strcmp(argv[1], attacks[i].name) != 0)
             continue;
         const struct target to = {(unsigned)strtoul(argv[2], NULL, 10), argv[3],
                                   strtol(argv[4], NULL, 10)};
-        struct seen seen = {0}, after = {0};
-        attack(i, &to, &seen);
-        (void)poll(NULL, 0, LAST_MS);
+        static struct seen seen, after;
+        attack(i, &to, last_ms, &seen);
+        (void)poll(NULL, 0, (int)last_ms);
         watch(&to, &after);
         bool good = seen.failed == 0 && seen.rss_kib < RSS_KIB && after.failed == 0 &&
                     after.slowest_ms < NORMAL_MS;
-        (void)printf("%-16s %s: %u of %u answers late or missing, slowest %lld ms, RSS %ld MiB; "
-                     "10 s later %lld ms\n",
+        (void)printf("%-16s %s: %u of %u answers late or missing, p90 %lld ms, slowest %lld ms, "
+                     "RSS %ld MiB; %lld s later %lld ms\n",
                      argv[1], good ? "ok" : "FAILED", seen.failed, seen.asked,
-                     (long long)seen.slowest_ms, seen.rss_kib / 1024, (long long)after.slowest_ms);
+                     (long long)p90_ms(&seen), (long long)seen.slowest_ms, seen.rss_kib / 1024,
+                     (long long)last_ms / 1000, (long long)after.slowest_ms);
         return good ? 0 : 1;
     }
-    (void)fprintf(stderr, "usage: abuse ATTACK PORT SOCKET PID\n");
+    (void)fprintf(stderr, "usage: abuse ATTACK PORT SOCKET PID [SECONDS]\n");
     return 2;
 }

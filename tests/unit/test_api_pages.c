@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/common/client.h"
 #include "exporter/api/list_keep.h"
+#include "exporter/http/limits.h"
 #include "tests/unit/test_api_http.h"
 
 /* More text than the sockets of a connection hold: 16 MiB, in long labels. */
@@ -400,6 +401,41 @@ static void the_command_line_reads_all_pages(void **state)
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
+/* A page of metrics is shared: readers that stop hold one, and do not keep a scrape out. */
+static void stopped_scrapes_keep_no_scrape_out(void **state)
+{
+    static const char text[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    enum { NODES = 4000 };
+    struct rig *rig = *state;
+    struct snapshot_node *nodes = calloc(NODES, sizeof *nodes);
+    struct world *world = world_new(50);
+    for (size_t i = 0; i < NODES; i++) {
+        nodes[i] = world->nodes[0];
+        (void)snprintf(nodes[i].name, sizeof nodes[i].name, "n%05zu", i);
+    }
+    world->snapshot.nodes = nodes;
+    world->snapshot.n_nodes = NODES;
+    exporter_on_snapshot(rig->x, &world->snapshot);
+    struct answer a = ask_port(rig->port, "GET", "/metrics", "", NULL);
+    assert_int_equal(a.status, 200);
+    int fds[120];
+    assert_true(a.body_bytes * COUNT(fds) > 2 * (size_t)HTTP_QUEUED_MAX);
+    answer_fini(&a);
+    for (size_t i = 0; i < COUNT(fds); i++) {
+        struct pollfd wait = {.fd = fds[i] = dial(rig->port), .events = POLLIN};
+        send_all(fds[i], text, strlen(text));
+        assert_int_equal(poll(&wait, 1, 10000), 1);
+    }
+    a = ask_port(rig->port, "GET", "/metrics", "", NULL);
+    assert_int_equal(a.status, 200);
+    answer_fini(&a);
+    for (size_t i = 0; i < COUNT(fds); i++)
+        (void)close(fds[i]);
+    publish_fewer(rig, 51); /* the nodes are the test's */
+    snapshot_unref(&world->snapshot);
+    free(nodes);
+}
+
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
 TEST_FILE(test_api_pages)
@@ -419,6 +455,7 @@ TEST_FILE(test_api_pages)
         WIRE_TEST(a_stuck_engine_does_not_stop_a_long_list),
         cmocka_unit_test(stopping_ends_long_lists),
         WIRE_TEST(the_command_line_reads_all_pages),
+        WIRE_TEST(stopped_scrapes_keep_no_scrape_out),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
     return cmocka_run_group_tests_name("api pages", tests, NULL, NULL);

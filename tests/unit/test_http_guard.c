@@ -163,6 +163,23 @@ static void replies_that_wait_have_a_budget(void **state)
     assert_int_equal(guard_bytes(guard), 40);
 }
 
+static void bytes_that_replies_share_count_once(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(guard) guard = guard_new(clock_system(), &err);
+    unsigned page = 0, other = 0;
+    assert_true(guard_take_shared(guard, &page, 60, 100));
+    assert_true(guard_take_shared(guard, &page, 60, 100));
+    assert_int_equal(guard_bytes(guard), 60);
+    assert_false(guard_take_shared(guard, &other, 41, 100));
+    guard_give_shared(guard, &page, 60);
+    assert_int_equal(guard_bytes(guard), 60); /* the second still reads it */
+    guard_give_shared(guard, &page, 60);
+    assert_int_equal(guard_bytes(guard), 0);
+    assert_true(guard_take_shared(guard, &other, 41, 100));
+}
+
 TEST_FILE(test_http_guard)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +188,7 @@ TEST_FILE(test_http_guard)
         cmocka_unit_test(a_reader_that_goes_on_is_not_ended_and_one_that_stops_is),
         cmocka_unit_test(a_reply_that_takes_too_long_as_a_whole_is_ended),
         cmocka_unit_test(replies_that_wait_have_a_budget),
+        cmocka_unit_test(bytes_that_replies_share_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
