@@ -27,7 +27,7 @@ static const struct snapshot_job *job_of(struct fleet *f, const struct snapshot_
     return job != NULL ? publish_view_job(job->links.view) : NULL;
 }
 
-static struct newest_block *look_up_all(struct fleet *f, const struct newest_jobs *from)
+static struct newest_block *find_all(struct fleet *f, const struct newest_jobs *from)
 {
     struct newest_block *block = block_new(from->n_guests);
     for (size_t i = 0; block != NULL && i < from->n_guests; i++)
@@ -66,7 +66,7 @@ struct newest_block *publish_newest(struct newest_block **kept, struct fleet *f,
 {
     if (*kept == NULL || from->has_new_guests || from->n_changed > 0) {
         struct newest_block *fresh =
-            *kept == NULL || from->has_new_guests ? look_up_all(f, from) : change_some(*kept, from);
+            *kept == NULL || from->has_new_guests ? find_all(f, from) : change_some(*kept, from);
         if (fresh == NULL)
             return NULL;
         publish_drop_newest(*kept);

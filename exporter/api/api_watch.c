@@ -15,7 +15,7 @@
 enum {
     PIECE_BYTES = 64 * 1024,
     BOOKMARK_MS = 60 * 1000,
-    LOOK_MS = 10 * 1000, /* at least so often it is looked whether the client is still there */
+    ALIVE_MS = 10 * 1000, /* at least so often it is checked that the client is still there */
     TIMEOUT_MAX_S = 3600,
 };
 
@@ -215,7 +215,7 @@ static void wait_for_change(void *ctx, void (*wake)(void *wake_ctx), void *wake_
     int64_t now_ms = clock_mono_ms(w->x->clock);
     w->wake = wake;
     w->wake_ctx = wake_ctx;
-    w->waiter = (struct feed_waiter){.until_ms = now_ms + LOOK_MS < w->ends_ms ? now_ms + LOOK_MS
+    w->waiter = (struct feed_waiter){.until_ms = now_ms + ALIVE_MS < w->ends_ms ? now_ms + ALIVE_MS
                                                                                : w->ends_ms,
                                      .after = w->at,
                                      .ctx = w,

@@ -236,7 +236,7 @@ static void on_change(void *ctx, const struct version_change *change)
     feed->turn_last = &block->next;
 }
 
-static void look_who_is_warm(struct feed *feed)
+static void update_warm(struct feed *feed)
 {
     int64_t now_ms = clock_mono_ms(feed->clock);
     for (enum api_kind kind = 0; kind < KIND_COUNT; kind++) {
@@ -347,7 +347,7 @@ static void *run(void *arg)
         uint64_t n_taken = feed->n_taken;
         feed->taken = NULL;
         if (snapshot != NULL)
-            look_who_is_warm(feed);
+            update_warm(feed);
         else if (feed->n_done == feed->n_taken)
             sleep_until_tick(feed, TICK_MS);
         struct feed_waiter *due = take_waiters(feed, false);
@@ -428,7 +428,7 @@ void feed_take(struct feed *feed, const struct snapshot *snapshot)
     feed->taken = feed->is_threaded ? snapshot : NULL;
     uint64_t n_taken = ++feed->n_taken;
     if (!feed->is_threaded)
-        look_who_is_warm(feed);
+        update_warm(feed);
     (void)pthread_cond_broadcast(&feed->changed);
     (void)pthread_mutex_unlock(&feed->lock);
     snapshot_unref(before); /* overtaken before it was shown */

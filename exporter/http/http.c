@@ -554,8 +554,7 @@ struct http *http_new(const struct http_config *config, const struct clock *cloc
     http->library_log.since_ms = clock_mono_ms(clock);
     (void)pthread_mutex_init(&http->log_lock, NULL);
     http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, false, err);
-    http->streams.makers =
-        http_work_new(HTTP_MAKERS, HTTP_STREAMS_MAX + HTTP_WATCHES_MAX, true, err);
+    http->streams.makers = http_work_new(HTTP_MAKERS, HTTP_MAKING_MAX, true, err);
     http->guard = guard_new(clock, err);
     bool is_open = http->work != NULL && http->streams.makers != NULL && http->guard != NULL;
     if (config->n_listeners > HTTP_LISTENERS_MAX)

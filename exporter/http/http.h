@@ -23,10 +23,11 @@ enum {
     HTTP_LISTENERS_MAX = 8,
     HTTP_THREADS = 4, /* of a TCP listener; a Unix socket has half of them */
     HTTP_WORKERS = 4,
-    HTTP_WORK_MAX = 64,                /* requests waiting for a worker */
-    HTTP_MAKERS = 2,                   /* threads that make pieces of streams */
-    HTTP_STREAMS_MAX = 64,             /* replies that are made while they are sent */
-    HTTP_WATCHES_MAX = 256,            /* likewise, of those that may wait */
+    HTTP_WORK_MAX = 64,     /* requests waiting for a worker */
+    HTTP_MAKERS = 2,        /* threads that make pieces of streams */
+    HTTP_STREAMS_MAX = 64,  /* replies that are made while they are sent */
+    HTTP_WATCHES_MAX = 256, /* likewise, of those that may wait */
+    HTTP_MAKING_MAX = HTTP_STREAMS_MAX + HTTP_WATCHES_MAX,
     HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
     HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* bytes of a too large body drained before 413 */
 };

@@ -46,7 +46,7 @@ static const struct feed_change *next(struct rig *rig, enum api_kind kind, uint6
     return change;
 }
 
-static enum feed_found look(struct rig *rig, enum api_kind kind, uint64_t after)
+static enum feed_found query(struct rig *rig, enum api_kind kind, uint64_t after)
 {
     const struct feed_change *change;
     uint64_t at;
@@ -77,8 +77,8 @@ static void only_the_object_that_changed_gets_a_new_version(void **state)
     assert_string_equal(change->name, "vm2");
     assert_int_equal(change->version, versions_of(after, KIND_INSTANCE, 1));
     assert_non_null(strstr(change->object, "\"state\":\"paused\""));
-    assert_int_equal(look(&rig, KIND_INSTANCE, change->version), FEED_NONE);
-    assert_int_equal(look(&rig, KIND_NODE, before->newest), FEED_NONE);
+    assert_int_equal(query(&rig, KIND_INSTANCE, change->version), FEED_NONE);
+    assert_int_equal(query(&rig, KIND_NODE, before->newest), FEED_NONE);
     feed_change_unref(change);
     versions_unref(before);
     versions_unref(after);
@@ -139,15 +139,15 @@ static void versions_of_another_run_are_gone(void **state)
     start(&rig, false);
     take(&rig, world_new(1));
     uint64_t at = newest(&rig);
-    assert_int_equal(look(&rig, KIND_NODE, at), FEED_NONE);
-    assert_int_equal(look(&rig, KIND_NODE, 1), FEED_GONE);
-    assert_int_equal(look(&rig, KIND_NODE, at + 1), FEED_GONE);
+    assert_int_equal(query(&rig, KIND_NODE, at), FEED_NONE);
+    assert_int_equal(query(&rig, KIND_NODE, 1), FEED_GONE);
+    assert_int_equal(query(&rig, KIND_NODE, at + 1), FEED_GONE);
     feed_free(rig.feed);
     int64_t later = rig.clock.now_ms + 1;
     start(&rig, false);
     rig.clock.now_ms = later;
     take(&rig, world_new(1));
-    assert_int_equal(look(&rig, KIND_NODE, at), FEED_GONE);
+    assert_int_equal(query(&rig, KIND_NODE, at), FEED_GONE);
     feed_free(rig.feed);
 }
 
@@ -165,10 +165,10 @@ static void a_reader_that_is_too_slow_finds_its_place_gone(void **state)
         take(&rig, world);
         feed_stats(rig.feed, &stats);
         assert_true(stats.bytes <= FEED_BYTES);
-    } while (look(&rig, KIND_NODE, at) == FEED_FOUND && turns < 100000);
+    } while (query(&rig, KIND_NODE, at) == FEED_FOUND && turns < 100000);
     assert_true(turns > 100 && turns < 100000);
-    assert_int_equal(look(&rig, KIND_NODE, at), FEED_GONE);
-    assert_int_equal(look(&rig, KIND_NODE, newest(&rig)), FEED_NONE);
+    assert_int_equal(query(&rig, KIND_NODE, at), FEED_GONE);
+    assert_int_equal(query(&rig, KIND_NODE, newest(&rig)), FEED_NONE);
     feed_free(rig.feed);
 }
 
@@ -186,11 +186,11 @@ static void nothing_is_written_for_kinds_that_nobody_reads(void **state)
     take(&rig, world);
     feed_stats(rig.feed, &stats);
     assert_int_equal(stats.written, 0);
-    assert_int_equal(look(&rig, KIND_NODE, at), FEED_GONE);
+    assert_int_equal(query(&rig, KIND_NODE, at), FEED_GONE);
     feed_warm(rig.feed, KIND_NODE);
     at = newest(&rig);
     take(&rig, world_new(3));
-    assert_int_equal(look(&rig, KIND_NODE, at), FEED_FOUND);
+    assert_int_equal(query(&rig, KIND_NODE, at), FEED_FOUND);
     feed_free(rig.feed);
 }
 
