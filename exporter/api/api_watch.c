@@ -216,7 +216,7 @@ static void wait_for_change(void *ctx, void (*wake)(void *wake_ctx), void *wake_
     w->wake = wake;
     w->wake_ctx = wake_ctx;
     w->waiter = (struct feed_waiter){.until_ms = now_ms + ALIVE_MS < w->ends_ms ? now_ms + ALIVE_MS
-                                                                               : w->ends_ms,
+                                                                                : w->ends_ms,
                                      .after = w->at,
                                      .ctx = w,
                                      .wake = on_wake};
