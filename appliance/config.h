@@ -62,6 +62,9 @@ void config_free(struct config *config);
 DEFINE_OWNED(config)
 const char *config_retired_text(enum config_retired key); /* the warning */
 
+/* An externalUrl without the slash at its end; out_url holds ACCESS_TEXT_MAX. False: it is none. */
+bool config_external_url(const char *text, char *out_url);
+
 enum config_part {
 #define PART(id, name, how) CONFIG_PART_##id,
 #include "appliance/config_parts.def"
