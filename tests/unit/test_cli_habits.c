@@ -127,7 +127,7 @@ static void wait_for_guests(void)
     fail_msg("the guests never appeared");
 }
 
-static void every_wrong_word_is_answered_with_the_right_one(void **state)
+static void wrong_names_options_and_orders_get_a_hint_that_leads_on(void **state)
 {
     (void)state;
     struct appliance a;
@@ -164,7 +164,7 @@ static void exit_statuses_of_errors_are_in_the_table(void **state)
 TEST_FILE(test_cli_habits)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_wrong_word_is_answered_with_the_right_one),
+        cmocka_unit_test(wrong_names_options_and_orders_get_a_hint_that_leads_on),
         cmocka_unit_test(exit_statuses_of_errors_are_in_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
