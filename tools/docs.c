@@ -371,16 +371,20 @@ enum {
 #undef GROUP
 };
 
+#define FAMILY(id, name, help) static const char family_of_##id[] = name;
+#include "analyzer/judge/cause.def"
+#undef FAMILY
+
 /* One chapter per group: verdicts link to it. */
 static void cause_group(FILE *out, const char *name, const char *help, int group)
 {
     char title[64];
     (void)snprintf(title, sizeof title, "Causes: %s", name);
-    head(out, title, help, "cause | plane | recoverable | meaning | what to do");
-#define CAUSE(id, name, own, plane, recoverable, meaning, action)                                 \
-    if (GROUP_##own == group)                                                                     \
-        (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #plane, #recoverable, meaning, \
-                      action);
+    head(out, title, help, "cause | family | plane | recoverable | meaning | what to do");
+#define CAUSE(id, name, own, family, plane, recoverable, meaning, action)                   \
+    if (GROUP_##own == group)                                                               \
+        (void)fprintf(out, "| `%s` | %s | %s | %s | %s | %s |\n", name, family_of_##family, \
+                      #plane, #recoverable, meaning, action);
 #include "analyzer/judge/cause.def"
 #undef CAUSE
 }
@@ -391,6 +395,11 @@ static void causes(FILE *out)
 #define PLANE(id, name, help) row(out, name, help);
 #include "analyzer/judge/cause.def"
 #undef PLANE
+    head(out, "Families", "Who has to look where; named when the evidence carries no cause.",
+         "family | meaning");
+#define FAMILY(id, name, help) row(out, name, help);
+#include "analyzer/judge/cause.def"
+#undef FAMILY
 #define GROUP(id, name, help) cause_group(out, name, help, GROUP_##id);
 #include "analyzer/judge/cause.def"
 #undef GROUP
