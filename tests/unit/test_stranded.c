@@ -207,7 +207,7 @@ static void a_split_guest_is_not_reported_as_stranded_too(void **state)
     core_free(w);
 }
 
-/* It left that state out of sight of one node and is in it again: the same incident. */
+/* It left that state while one node was unreachable and is in it again: the same incident. */
 static void a_guest_that_is_stranded_again_before_its_incident_ended_is_reported_once(void **state)
 {
     (void)state;
