@@ -27,7 +27,7 @@ bool analyzer_set_hosts(struct analyzer *analyzer, const struct config *config, 
         return err_set(err, ERR_NOMEM, "no memory for %zu hosts", config->n_hosts);
     for (size_t i = 0; i < config->n_hosts; i++) {
         hosts[i].name = config->hosts[i].name;
-        hosts[i].log_dir = config->host_log_dirs[i];
+        hosts[i].log_dir = config->host_settings[i].log_dir;
     }
     bool done = analysis_set_hosts(analyzer->analysis, hosts, config->n_hosts, err);
     free(hosts);

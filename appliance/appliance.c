@@ -128,11 +128,8 @@ static bool open_engine(struct appliance *a, struct err *err)
     struct engine_config config = reload_engine_config(a->config);
     config.hosts = a->hosts;
     config.n_hosts = a->n_hosts;
-    if (simulated) {
-        config.host_labels = (const char *const *)simulate_scenario(a->simulate)->host_labels;
-        config.host_taints = NULL;
-        config.host_cordoned = NULL;
-    }
+    if (simulated)
+        config.host_settings = simulate_scenario(a->simulate)->host_settings;
     const struct engine_parts parts = {
         .clock = a->clock,
         .store = a->store,

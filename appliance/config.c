@@ -316,22 +316,22 @@ struct config *config_new(struct err *err)
     return config;
 }
 
-static void free_texts(char **texts, size_t n)
+void config_free_settings(struct host_settings *settings, size_t n)
 {
-    for (size_t i = 0; texts != NULL && i < n; i++)
-        free(texts[i]);
-    free(texts);
+    for (size_t i = 0; settings != NULL && i < n; i++) {
+        free(settings[i].labels);
+        free(settings[i].taints);
+        free(settings[i].log_dir);
+        free(settings[i].origin);
+    }
+    free(settings);
 }
 
 void config_free(struct config *config)
 {
     if (config == NULL)
         return;
-    free_texts(config->host_labels, config->n_hosts);
-    free_texts(config->host_taints, config->n_hosts);
-    free_texts(config->host_log_dirs, config->n_hosts);
-    free_texts(config->host_origins, config->n_hosts);
-    free(config->host_cordoned);
+    config_free_settings(config->host_settings, config->n_hosts);
     if (config->hosts != NULL)
         explicit_bzero(config->hosts, config->n_hosts * sizeof *config->hosts); /* secrets */
     free(config->hosts);
@@ -423,22 +423,15 @@ unsigned config_compare(const struct config *now, const struct config *next)
 
 static void swap_hosts(struct config *a, struct config *b)
 {
-    struct config held = *a;
+    size_t n = a->n_hosts;
+    struct hv_host *hosts = a->hosts;
+    struct host_settings *settings = a->host_settings;
     a->n_hosts = b->n_hosts;
     a->hosts = b->hosts;
-    a->host_labels = b->host_labels;
-    a->host_taints = b->host_taints;
-    a->host_cordoned = b->host_cordoned;
-    a->host_log_dirs = b->host_log_dirs;
-    a->host_origins = b->host_origins;
-    b->n_hosts = held.n_hosts;
-    b->hosts = held.hosts;
-    b->host_labels = held.host_labels;
-    b->host_taints = held.host_taints;
-    b->host_cordoned = held.host_cordoned;
-    b->host_log_dirs = held.host_log_dirs;
-    b->host_origins = held.host_origins;
-    explicit_bzero(&held, sizeof held); /* a secret */
+    a->host_settings = b->host_settings;
+    b->n_hosts = n;
+    b->hosts = hosts;
+    b->host_settings = settings;
 }
 
 void config_take(struct config *config, struct config *next)

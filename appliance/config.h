@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/own.h"
+#include "engine/engine.h"
 #include "engine/model/settings/migration_config.h"
 #include "engine/model/settings/settings.h"
 #include "exporter/access/access_config.h"
@@ -27,15 +28,11 @@ enum config_retired {
 struct config {
     size_t n_hosts;
     struct hv_host *hosts;
-    char **host_labels;                /* one per host: JSON object text, NULL when it has none */
-    char **host_taints;                /* one per host: JSON array text, NULL when it has none */
-    bool *host_cordoned;               /* one per host: unschedulable (schedulable: false) */
-    char **host_log_dirs;              /* one per host: of its QEMU logs, NULL: not readable */
-    char **host_origins;               /* one per host: "file:line" */
-    char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
-    char helper_secret[HV_SECRET_MAX]; /* of hosts without a file of their own */
-    char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
-    struct access_config access;       /* listeners, roles, names */
+    struct host_settings *host_settings; /* one per host; owns its texts */
+    char rules_dir[CONFIG_PATH_MAX];     /* the site's own rules of the analyser; "": none */
+    char helper_secret[HV_SECRET_MAX];   /* of hosts without a file of their own */
+    char state_dir[CONFIG_PATH_MAX];     /* default /var/lib/ferry */
+    struct access_config access;         /* listeners, roles, names */
     enum log_level log_level;
     enum log_format log_format;
     /* migrations: KubeVirt's MigrationConfiguration names */
@@ -60,7 +57,13 @@ struct config *config_read(const char *file, struct err *err);
 struct config *config_parse(const char *text, size_t n, const char *file, struct err *err);
 void config_free(struct config *config);
 DEFINE_OWNED(config)
-const char *config_retired_text(enum config_retired key); /* the warning */
+/* Where they were written is no difference. */
+bool config_settings_differ(const struct host_settings *a, const struct host_settings *b);
+void config_free_settings(struct host_settings *settings, size_t n); /* and their texts */
+const char *config_retired_text(enum config_retired key);            /* the warning */
+
+/* An externalUrl without the slash at its end; out_url holds ACCESS_TEXT_MAX. False: it is none. */
+bool config_external_url(const char *text, char *out_url);
 
 enum config_part {
 #define PART(id, name, how) CONFIG_PART_##id,

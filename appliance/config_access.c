@@ -171,19 +171,26 @@ bool config_read_access(struct reading *r, const struct yaml_node *node, struct 
 
 /* ---- behind a proxy ---- */
 
+bool config_external_url(const char *text, char *out_url)
+{
+    if (!text_copy(out_url, ACCESS_TEXT_MAX, text))
+        return false;
+    size_t n = strlen(out_url);
+    while (n > 0 && out_url[n - 1] == '/')
+        out_url[--n] = '\0';
+    const char *slashes = strstr(out_url, "://");
+    return (text_has_prefix(out_url, "http://") || text_has_prefix(out_url, "https://")) &&
+           slashes[3] != '\0' && slashes[3] != '/' && strpbrk(out_url, " \"'<>?#@") == NULL;
+}
+
 bool config_read_external_url(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    char *url = r->config->access.external_url;
-    if (!config_read_text(r, node, url, sizeof r->config->access.external_url, err))
+    char text[ACCESS_TEXT_MAX];
+    if (!config_read_text(r, node, text, sizeof text, err))
         return false;
-    size_t n = strlen(url);
-    while (n > 0 && url[n - 1] == '/')
-        url[--n] = '\0';
-    const char *slashes = strstr(url, "://");
-    bool is_url = (text_has_prefix(url, "http://") || text_has_prefix(url, "https://")) &&
-                  slashes[3] != '\0' && slashes[3] != '/' && strpbrk(url, " \"'<>?#@") == NULL;
-    return is_url || yaml_fail(r->yaml, node, err,
-                               "externalUrl '%s' is not a URL like https://ferry.example.org", url);
+    return config_external_url(text, r->config->access.external_url) ||
+           yaml_fail(r->yaml, node, err,
+                     "externalUrl '%s' is not a URL like https://ferry.example.org", text);
 }
 
 static bool add_proxy(struct reading *r, const struct yaml_node *node, struct err *err)

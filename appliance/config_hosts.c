@@ -230,7 +230,7 @@ static bool read_host_labels(struct reading *r, const struct yaml_node *node, st
             return yaml_fail(r->yaml, label, err, "labels: at most %d are possible", LABELS_MAX);
         json_add_text(labels, label->key, value);
     }
-    return keep_json(labels, &r->config->host_labels[r->host], err);
+    return keep_json(labels, &r->config->host_settings[r->host].labels, err);
 }
 
 /* --- taints: [{key, value, effect}] --- */
@@ -298,7 +298,7 @@ static bool read_host_taints(struct reading *r, const struct yaml_node *list, st
         return false;
     if (json_object_array_length(taints) == 0)
         return true;
-    return keep_json(taints, &r->config->host_taints[r->host], err);
+    return keep_json(taints, &r->config->host_settings[r->host].taints, err);
 }
 
 static bool read_host_schedulable(struct reading *r, const struct yaml_node *node, struct err *err)
@@ -306,7 +306,7 @@ static bool read_host_schedulable(struct reading *r, const struct yaml_node *nod
     bool schedulable;
     if (!yaml_bool(r->yaml, node, &schedulable, err))
         return false;
-    r->config->host_cordoned[r->host] = !schedulable;
+    r->config->host_settings[r->host].cordoned = !schedulable;
     return true;
 }
 
@@ -328,13 +328,13 @@ static bool read_host_logs(struct reading *r, const struct yaml_node *node, stru
         return false;
     if (dir[0] != '/')
         return yaml_fail(r->yaml, node, err, "%s '%s' is not an absolute path", node->key, dir);
-    return keep_text(dir, &r->config->host_log_dirs[r->host], err);
+    return keep_text(dir, &r->config->host_settings[r->host].log_dir, err);
 }
 
 /* The default directory, only for the system daemon of this machine. */
 static bool settle_logs(struct reading *r, struct err *err)
 {
-    char **dir = &r->config->host_log_dirs[r->host];
+    char **dir = &r->config->host_settings[r->host].log_dir;
     const char *uri = host_of(r)->uri;
     if (*dir != NULL || !text_has_prefix(uri, "qemu:///") || strchr(uri, '?') != NULL)
         return true;
@@ -373,25 +373,15 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
     return settle_logs(r, err) && settle_helper(r, node, err);
 }
 
-static bool grow_texts(char ***texts, size_t room)
-{
-    char **grown = realloc(*texts, room * sizeof(char *));
-    if (grown != NULL)
-        *texts = grown;
-    return grown != NULL;
-}
-
 static bool reserve(struct config *config, size_t room)
 {
     struct hv_host *hosts = realloc(config->hosts, room * sizeof *hosts);
     if (hosts != NULL)
         config->hosts = hosts;
-    bool *cordoned = realloc(config->host_cordoned, room * sizeof *cordoned);
-    if (cordoned != NULL)
-        config->host_cordoned = cordoned;
-    return hosts != NULL && cordoned != NULL && grow_texts(&config->host_labels, room) &&
-           grow_texts(&config->host_taints, room) && grow_texts(&config->host_log_dirs, room) &&
-           grow_texts(&config->host_origins, room);
+    struct host_settings *settings = realloc(config->host_settings, room * sizeof *settings);
+    if (settings != NULL)
+        config->host_settings = settings;
+    return hosts != NULL && settings != NULL;
 }
 
 /* Room for one more: doubled whenever a power of two is full. */
@@ -404,9 +394,7 @@ static bool grow(struct config *config, struct err *err)
     if ((n & (n - 1)) == 0 && !reserve(config, n == 0 ? 1 : 2 * n))
         return err_set(err, ERR_NOMEM, "no memory for %zu hosts", n + 1);
     memset(&config->hosts[n], 0, sizeof config->hosts[n]);
-    config->host_labels[n] = config->host_taints[n] = NULL;
-    config->host_log_dirs[n] = config->host_origins[n] = NULL;
-    config->host_cordoned[n] = false;
+    config->host_settings[n] = (struct host_settings){0};
     config->n_hosts = n + 1;
     return true;
 }
@@ -420,7 +408,8 @@ bool config_add_host(struct reading *r, const struct yaml_node *map, struct err 
                                        : err_set(err, why.code, "%s", why.text);
     r->host = r->config->n_hosts - 1;
     (void)snprintf(origin, sizeof origin, "%s:%d", yaml_file(r->yaml), map->line);
-    return keep_text(origin, &r->config->host_origins[r->host], err) && read_host(r, map, err);
+    return keep_text(origin, &r->config->host_settings[r->host].origin, err) &&
+           read_host(r, map, err);
 }
 
 bool config_read_hosts(struct reading *r, const struct yaml_node *list, struct err *err)
@@ -467,8 +456,8 @@ bool config_check_hosts(const struct config *config, struct err *err)
     qsort(names, config->n_hosts, sizeof *names, by_name_then_place);
     bool differ = true;
     for (size_t i = 1; differ && i < config->n_hosts; i++) {
-        const char *first = config->host_origins[names[i - 1].i],
-                   *second = config->host_origins[names[i].i];
+        const char *first = config->host_settings[names[i - 1].i].origin,
+                   *second = config->host_settings[names[i].i].origin;
         if (strcmp(names[i - 1].name, names[i].name) == 0)
             differ = err_set(err, ERR_INVALID, "%s: host '%s' is a duplicate of %s", second,
                              names[i].name, place_of(first, second, place, sizeof place));
@@ -480,6 +469,12 @@ bool config_check_hosts(const struct config *config, struct err *err)
 static bool texts_differ(const char *a, const char *b)
 {
     return !text_equal(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+bool config_settings_differ(const struct host_settings *a, const struct host_settings *b)
+{
+    return a->cordoned != b->cordoned || texts_differ(a->log_dir, b->log_dir) ||
+           texts_differ(a->labels, b->labels) || texts_differ(a->taints, b->taints);
 }
 
 bool config_hosts_differ(const struct config *a, const struct config *b)
@@ -496,10 +491,7 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
             !text_equal(x->helper, y->helper) || !text_equal(x->helper_secret, y->helper_secret) ||
             x->keepalive_interval_s != y->keepalive_interval_s ||
             x->keepalive_count != y->keepalive_count ||
-            a->host_cordoned[i] != b->host_cordoned[i] ||
-            texts_differ(a->host_log_dirs[i], b->host_log_dirs[i]) ||
-            texts_differ(a->host_labels[i], b->host_labels[i]) ||
-            texts_differ(a->host_taints[i], b->host_taints[i]))
+            config_settings_differ(&a->host_settings[i], &b->host_settings[i]))
             return true;
     }
     return false;

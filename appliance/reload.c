@@ -29,11 +29,6 @@ __attribute__((format(printf, 2, 3))) static void add_line(char *text, const cha
     va_end(args);
 }
 
-static bool text_differs(const char *a, const char *b)
-{
-    return !text_equal(a != NULL ? a : "", b != NULL ? b : "");
-}
-
 static int by_name(const void *a, const void *b)
 {
     const struct hv_host *const *left = a, *const *right = b;
@@ -61,14 +56,11 @@ struct change_walk {
 typedef void change_fn(const struct change_walk *walk, enum change change,
                        const struct hv_host *before, const struct hv_host *after);
 
-static bool labels_differ(const struct change_walk *walk, const struct hv_host *before,
-                          const struct hv_host *after)
+static bool settings_differ(const struct change_walk *walk, const struct hv_host *before,
+                            const struct hv_host *after)
 {
     size_t a = (size_t)(before - walk->now->hosts), b = (size_t)(after - walk->next->hosts);
-    return text_differs(walk->now->host_labels[a], walk->next->host_labels[b]) ||
-           text_differs(walk->now->host_taints[a], walk->next->host_taints[b]) ||
-           text_differs(walk->now->host_log_dirs[a], walk->next->host_log_dirs[b]) ||
-           walk->now->host_cordoned[a] != walk->next->host_cordoned[b];
+    return config_settings_differ(&walk->now->host_settings[a], &walk->next->host_settings[b]);
 }
 
 static void visit(const struct change_walk *walk, const struct hv_host *before,
@@ -80,7 +72,7 @@ static void visit(const struct change_walk *walk, const struct hv_host *before,
         fn(walk, HOST_REMOVED, before, NULL);
     else if (configure_reconnects(before, after))
         fn(walk, HOST_REACHED, before, after);
-    else if (labels_differ(walk, before, after))
+    else if (settings_differ(walk, before, after))
         fn(walk, HOST_LABELS, before, after);
 }
 
@@ -150,9 +142,7 @@ struct engine_config reload_engine_config(const struct config *config)
         .vcpus_per_cpu = config->vcpus_per_cpu,
         .eviction_strategy = config->eviction_strategy,
         .migration = config->migration,
-        .host_labels = (const char *const *)config->host_labels,
-        .host_taints = (const char *const *)config->host_taints,
-        .host_cordoned = config->host_cordoned,
+        .host_settings = config->host_settings,
         .storage = {(const char *const *)config->shared_paths, config->n_shared_paths,
                     (const char *const *)config->shared_pools, config->n_shared_pools, false},
     };

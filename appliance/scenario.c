@@ -1,5 +1,6 @@
 /* scenario.c - see scenario.h. */
 #include "appliance/scenario.h"
+#include "appliance/config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,7 +129,7 @@ static bool add_host(struct loading *l, const struct yaml_node *map, struct err 
         !read_word(l, map, "lacksNetwork", host.lacks_network, sizeof host.lacks_network, err) ||
         !read_word(l, map, "lacksMachine", host.lacks_machine, sizeof host.lacks_machine, err) ||
         !read_flag(l, map, "otherCpu", &host.other_cpu, err) ||
-        !read_labels(l, map, "labels", &l->scenario->host_labels[number], err) ||
+        !read_labels(l, map, "labels", &l->scenario->host_settings[number].labels, err) ||
         !read_number(l, map, "cpus", &cpus, err))
         return false;
     if (!text_is_dns_label(host.name))
@@ -282,8 +283,8 @@ static bool load(struct loading *l, struct err *err)
     if (n == 0 || n > SCENARIO_HOSTS_MAX)
         return yaml_fail(l->yaml, top, err, "'hosts' requires 1 to %d hosts", SCENARIO_HOSTS_MAX);
     l->scenario->hosts = calloc(n, sizeof *l->scenario->hosts);
-    l->scenario->host_labels = calloc(n, sizeof *l->scenario->host_labels);
-    if (l->scenario->hosts == NULL || l->scenario->host_labels == NULL)
+    l->scenario->host_settings = calloc(n, sizeof *l->scenario->host_settings);
+    if (l->scenario->hosts == NULL || l->scenario->host_settings == NULL)
         return err_set(err, ERR_NOMEM, "no memory for %zu hosts", n);
     return each(l, hosts, add_host, err) && each(l, yaml_child(top, "guests"), add_guest, err) &&
            each(l, yaml_child(top, "objects"), add_object, err) &&
@@ -306,9 +307,7 @@ bool scenario_load(const char *file, struct sim *sim, struct scenario *out_world
 
 void scenario_fini(struct scenario *scenario)
 {
-    for (size_t i = 0; scenario->host_labels != NULL && i < scenario->n_hosts; i++)
-        free(scenario->host_labels[i]);
-    free(scenario->host_labels);
+    config_free_settings(scenario->host_settings, scenario->n_hosts);
     for (size_t i = 0; i < scenario->n_objects; i++)
         free(scenario->objects[i].spec_json);
     free(scenario->objects);

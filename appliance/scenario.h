@@ -13,6 +13,7 @@
 #ifndef APPLIANCE_SCENARIO_H
 #define APPLIANCE_SCENARIO_H
 
+#include "engine/engine.h"
 #include "engine/model/objects/object_kind.h"
 #include "hypervisor/sim/sim.h"
 #include "store/store.h"
@@ -30,8 +31,8 @@ struct scenario_object {
 
 struct scenario {
     size_t n_hosts;
-    struct hv_host *hosts; /* for the engine; uri "sim://NAME" */
-    char **host_labels;    /* one per host: JSON object text or NULL */
+    struct hv_host *hosts;               /* for the engine; uri "sim://NAME" */
+    struct host_settings *host_settings; /* one per host: labels only */
     size_t n_objects;
     struct scenario_object *objects;
 };

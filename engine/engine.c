@@ -105,10 +105,11 @@ static struct setup *setup_from(const struct engine_config *config)
     struct fleet_config fleet_config = fleet_config_from(config);
     OWNED(setup) setup = setup_new(&fleet_config, config->n_hosts);
     for (size_t i = 0; setup != NULL && i < config->n_hosts; i++) {
-        setup->hosts[i].cordoned = config->host_cordoned != NULL && config->host_cordoned[i];
-        if (!setup_host(setup, i, &config->hosts[i],
-                        config->host_labels != NULL ? config->host_labels[i] : NULL,
-                        config->host_taints != NULL ? config->host_taints[i] : NULL))
+        static const struct host_settings none;
+        const struct host_settings *settings =
+            config->host_settings != NULL ? &config->host_settings[i] : &none;
+        setup->hosts[i].cordoned = settings->cordoned;
+        if (!setup_host(setup, i, &config->hosts[i], settings->labels, settings->taints))
             return NULL;
     }
     return setup != NULL ? TAKE(setup) : NULL;

@@ -30,6 +30,15 @@ enum {
     ENGINE_JOBS_KEPT = 10000
 };
 
+/* What a configuration says of a host beside how to reach it. Texts are NULL when there is none. */
+struct host_settings {
+    char *labels;  /* JSON object */
+    char *taints;  /* JSON array */
+    bool cordoned; /* unschedulable (schedulable: false) */
+    char *log_dir; /* of its QEMU logs; the engine does not read it */
+    char *origin;  /* "file:line", for messages of the appliance */
+};
+
 struct engine_config {
     const struct hv_host *hosts; /* borrowed during engine_new */
     size_t n_hosts;
@@ -43,9 +52,7 @@ struct engine_config {
     struct migration_config migration;   /* the defaults that policies override; unsafe: disks that
                                             libvirt takes for local are shared */
     int64_t pending_timeout_ms;          /* 0: 900 s */
-    const char *const *host_labels; /* one per host: JSON object text or NULL; NULL: none has any */
-    const char *const *host_taints; /* the same, JSON array */
-    const bool *host_cordoned;      /* the same */
+    const struct host_settings *host_settings; /* one per host; NULL: none has any */
     struct migratable_config storage; /* which storage is shared; its texts outlive the engine */
 };
 

@@ -128,12 +128,9 @@ static void apply(struct fleet *f, struct setup *setup, struct moment now)
     }
 }
 
-/* Limits may be wider now, and a node fit for what waits. */
+/* Limits may be wider now. Each node was refreshed already: fleet_refresh_node(). */
 static void wake(struct fleet *f)
 {
-    for (struct node *node = f->nodes; node != NULL; node = node->hh.next)
-        fleet_node_improved(f, node);
-    f->policies_version++;
     f->queue.affinity_changed = f->drains_due = true;
     f->guests_version = fleet_touch(f); /* a guest shows the default eviction strategy */
 }

@@ -123,17 +123,11 @@ static bool read_token(struct fleet *f, struct object *object, struct err *err)
 
 /* ---- consequences ---- */
 
-static void token_changed(struct fleet *f, struct object *object, const char *who,
-                          struct moment now, struct effects *fx)
+/* Policies are matched when they are needed; the exporter reads tokens from the snapshot. */
+static void nothing_follows(struct fleet *f, struct object *object, const char *who,
+                            struct moment now, struct effects *fx)
 {
-    (void)f, (void)object, (void)who, (void)now, (void)fx; /* the exporter reads the snapshot */
-}
-
-static void policies_changed(struct fleet *f, struct object *object, const char *who,
-                             struct moment now, struct effects *fx)
-{
-    (void)object, (void)who, (void)now, (void)fx;
-    f->policies_version++;
+    (void)f, (void)object, (void)who, (void)now, (void)fx;
 }
 
 static void quota_changed(struct fleet *f, struct object *object, const char *who,
@@ -159,7 +153,6 @@ static void namespace_changed(struct fleet *f, struct object *object, const char
     OWNED(json_object) spec = object->removed ? NULL : parse_spec(object, &err);
     if (json_at(spec, "labels") != NULL)
         (void)labels_from(json_at(spec, "labels"), "labels", &namespace->labels, &err);
-    f->policies_version++;
 }
 
 static void node_changed(struct fleet *f, struct object *object, const char *who, struct moment now,
@@ -203,13 +196,13 @@ static const struct {
     bool (*read)(struct fleet *, struct object *, struct err *);
     void (*changed)(struct fleet *, struct object *, const char *, struct moment, struct effects *);
 } kinds[OBJECT_COUNT] = {
-    [OBJECT_POLICY] = {read_policy, policies_changed},
+    [OBJECT_POLICY] = {read_policy, nothing_follows},
     [OBJECT_QUOTA] = {read_quota, quota_changed},
     [OBJECT_NAMESPACE] = {read_namespace, namespace_changed},
     [OBJECT_NODE] = {read_node, node_changed},
     [OBJECT_GUEST] = {read_guest, guest_changed},
     [OBJECT_DRAIN] = {read_drain, drain_changed},
-    [OBJECT_TOKEN] = {read_token, token_changed},
+    [OBJECT_TOKEN] = {read_token, nothing_follows},
 };
 
 /* ---- writing ---- */

@@ -1,6 +1,7 @@
 /* api_files.c - /runbooks, /alerts and /dashboards: files for operators, Prometheus and Grafana. */
 #include <string.h>
 
+#include "base/own.h"
 #include "exporter/api/api_request.h"
 #include "exporter/api/files.h"
 #include "exporter/exporter_impl.h"
@@ -28,16 +29,36 @@ static const char *type_of(const char *path)
     return "text/plain; charset=utf-8";
 }
 
-/* The file, with links to this appliance as people reach it. */
-static void add_file(const struct served_file *file, const char *external_url, struct buf *out)
+/* How alerts, dashboards and Grafana's data source write a link to the appliance. */
+static const char *const links[] = {
+    "http://{{ or $labels.instance \"127.0.0.1:9178\" }}/",
+    "http://${__data.fields.instance}/",
+    "http://${__field.labels.instance}/",
+    "http://127.0.0.1:9178/postmortem/",
+};
+
+/* The first link in the text, and where it ends before its path; NULL: none. */
+static const char *find_link(const char *at, const char *end, size_t *out_bytes)
 {
-    static const char link[] = "http://{{ or $labels.instance \"127.0.0.1:9178\" }}/";
+    const char *first = NULL;
+    for (size_t i = 0; i < COUNT(links); i++) {
+        const char *found = memmem(at, (size_t)(end - at), links[i], strlen(links[i]));
+        if (found == NULL || (first != NULL && found >= first))
+            continue;
+        first = found;
+        *out_bytes = (size_t)(strpbrk(links[i] + strlen("http://"), "/") - links[i]);
+    }
+    return first;
+}
+
+void served_file_add(const struct served_file *file, const char *external_url, struct buf *out)
+{
     const char *at = file->text, *end = at + file->bytes;
-    for (const char *found; external_url[0] != '\0' &&
-                            (found = memmem(at, (size_t)(end - at), link, strlen(link))) != NULL;
-         at = found + strlen(link)) {
+    size_t bytes = 0;
+    for (const char *found; external_url[0] != '\0' && (found = find_link(at, end, &bytes)) != NULL;
+         at = found + bytes) {
         buf_add_bytes(out, at, (size_t)(found - at));
-        buf_addf(out, "%s/", external_url);
+        buf_add(out, external_url);
     }
     buf_add_bytes(out, at, (size_t)(end - at));
 }
@@ -55,7 +76,7 @@ static void serve_from(const struct api_call *call, const char *folder,
         return;
     }
     buf_init(&text, EXPORTER_PAGE_MAX);
-    add_file(file, gate_config(call->x->gate)->external_url, &text);
+    served_file_add(file, gate_config(call->x->gate)->external_url, &text);
     reply_buf(out_reply, 200, &text);
     out_reply->type = type_of(file->path);
 }

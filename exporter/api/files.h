@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "base/text.h"
+
 struct served_file {
     const char *path; /* in the source tree: "docs/runbooks/FerryDown.md" */
     const char *text;
@@ -14,5 +16,8 @@ extern const struct served_file served_files[]; /* ends with an empty one */
 
 /* The file of that folder and name; the extension may be omitted. NULL: not found. */
 const struct served_file *served_file_find(const char *folder, const char *name);
+/* The file, its links to the appliance as people reach it (`externalUrl`). "": they lead to the
+ * address that Prometheus scrapes. */
+void served_file_add(const struct served_file *file, const char *external_url, struct buf *out);
 
 #endif

@@ -258,7 +258,7 @@ static void words_are_letters(void **state)
     assert_string_equal(all, "[unable][to][open][dev][vhost_net][ok]");
 }
 
-static void too_little_and_too_much_say_nothing(void **state)
+static void no_guess_from_too_few_or_too_many_words(void **state)
 {
     struct lesson *lesson = *state;
     struct likeness_case seen_words = {0};
@@ -279,7 +279,7 @@ TEST_FILE(test_likeness)
         cmocka_unit_test(the_table_is_what_the_cases_teach),
         cmocka_unit_test(a_real_case_is_placed_by_the_others),
         cmocka_unit_test(words_are_letters),
-        cmocka_unit_test(too_little_and_too_much_say_nothing),
+        cmocka_unit_test(no_guess_from_too_few_or_too_many_words),
     };
     char **arguments = test_arguments();
     if (arguments[0] != NULL && strcmp(arguments[0], "--learn") == 0) {

@@ -53,7 +53,7 @@ static void law_of_the_hosts(const struct config *config)
         FUZZ_LAW(text_is_dns_label(host->name), "a host called '%s'", host->name);
         FUZZ_LAW(strstr(host->uri, "://") != NULL, "an uri '%s'", host->uri);
         FUZZ_LAW(strstr(host->peer_uri, "://") != NULL, "a peer uri '%s'", host->peer_uri);
-        law_of_the_labels(config->host_labels[i], config->host_taints[i]);
+        law_of_the_labels(config->host_settings[i].labels, config->host_settings[i].taints);
         FUZZ_LAW(host->keepalive_interval_s >= 0 && host->keepalive_count >= 0, "keepalive < 0");
         for (size_t j = 0; j < i; j++)
             FUZZ_LAW(strcmp(config->hosts[j].name, host->name) != 0, "two '%s'", host->name);

@@ -70,7 +70,7 @@ static void only_the_end_of_an_outgoing_migration_is_passed_on(void **state)
 
 /* ---- found and lost ---- */
 
-static void a_loss_is_told_once_with_its_reason(void **state)
+static void a_lost_connection_is_reported_once_with_its_reason(void **state)
 {
     struct world *world = *state;
     start(world);
@@ -360,7 +360,7 @@ TEST_FILE(test_adapter_keeper)
     const struct CMUnitTest tests[] = {
         TEST(every_event_of_a_guest_is_passed_on),
         TEST(only_the_end_of_an_outgoing_migration_is_passed_on),
-        TEST(a_loss_is_told_once_with_its_reason),
+        TEST(a_lost_connection_is_reported_once_with_its_reason),
         TEST(a_connection_that_dies_silently_is_noticed),
         TEST(a_host_without_lifecycle_events_is_not_connected),
         TEST(a_host_is_tried_again_at_growing_intervals),

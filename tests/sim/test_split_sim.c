@@ -82,7 +82,7 @@ static void a_target_out_of_observation_is_waited_for(void **state)
 }
 
 /* What hosts did and nobody heard: no job may go by its not having been told. */
-static void a_job_knows_that_news_were_dropped(void **state)
+static void a_job_is_told_that_events_were_dropped(void **state)
 {
     (void)state;
     char uuid[HV_UUID_MAX];
@@ -104,7 +104,7 @@ TEST_FILE(test_split_sim)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_answer_is_seen_as_a_split),
         cmocka_unit_test(a_target_out_of_observation_is_waited_for),
-        cmocka_unit_test(a_job_knows_that_news_were_dropped),
+        cmocka_unit_test(a_job_is_told_that_events_were_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,8 +108,10 @@ static void on_snapshot(struct fleet_sim *fs, const struct snapshot *snapshot)
 
 static void make_host(struct wild_fleet *w, size_t i, unsigned tight)
 {
-    static const char *const labels[] = {"{\"zone\":\"a\"}", "{\"zone\":\"b\",\"disk\":\"ssd\"}",
-                                         "{\"zone\":\"a\",\"disk\":\"ssd\"}", NULL};
+    static char in_a[] = "{\"zone\":\"a\"}", b_ssd[] = "{\"zone\":\"b\",\"disk\":\"ssd\"}",
+                a_ssd[] = "{\"zone\":\"a\",\"disk\":\"ssd\"}",
+                taints[] = "[{\"key\":\"gpu\",\"value\":\"yes\",\"effect\":\"NoSchedule\"}]";
+    static char *const labels[] = {in_a, b_ssd, a_ssd, NULL};
     struct sim_host *host = &w->hosts[i];
     host->memory_kib = (tight + wild_dice(w, 16)) << 20; /* GiB */
     host->cpus = (unsigned)(8 + wild_dice(w, 24));
@@ -126,10 +128,10 @@ static void make_host(struct wild_fleet *w, size_t i, unsigned tight)
         TEXT_SET(host->lacks_pool, "shared");
     if (wild_chance(w, 10))
         TEXT_SET(host->lacks_machine, "pc-q35-7.2");
-    w->host_labels[i] = labels[wild_dice(w, COUNT(labels))];
+    w->host_settings[i].labels = labels[wild_dice(w, COUNT(labels))];
     if (wild_chance(w, 10))
-        w->host_taints[i] = "[{\"key\":\"gpu\",\"value\":\"yes\",\"effect\":\"NoSchedule\"}]";
-    w->host_cordoned[i] = wild_chance(w, 5);
+        w->host_settings[i].taints = taints;
+    w->host_settings[i].cordoned = wild_chance(w, 5);
     fleet_sim_host(&w->fs, i, host);
 }
 
@@ -230,9 +232,7 @@ static void make_rules(struct wild_fleet *w)
         config->migration.completion_timeout = (int64_t)(4 + wild_dice(w, 20));
     if (wild_chance(w, 50)) /* long enough for something to happen in it */
         config->migration.post_copy_bandwidth = (int64_t)(8 + wild_dice(w, 40)) << 20;
-    config->host_labels = w->host_labels;
-    config->host_taints = w->host_taints;
-    config->host_cordoned = w->host_cordoned;
+    config->host_settings = w->host_settings;
     w->fs.collector_config.sample_ms = 1000; /* fewer pictures of the same move */
     w->fs.collector_config.inventory_ms = 20000;
 }

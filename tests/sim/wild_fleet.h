@@ -24,8 +24,7 @@ struct wild_fleet {
     size_t n_guests;
     struct sim_host hosts[WILD_HOSTS_MAX];
     struct sim_guest guests[WILD_GUESTS_MAX];
-    const char *host_labels[WILD_HOSTS_MAX], *host_taints[WILD_HOSTS_MAX];
-    bool host_cordoned[WILD_HOSTS_MAX];
+    struct host_settings host_settings[WILD_HOSTS_MAX];
     unsigned asked;  /* migrations so far: their names are m0, m1, ... */
     unsigned drains; /* likewise d0, d1, ... */
     /* The store between the engine and the real one: it fails for a while, or the appliance dies

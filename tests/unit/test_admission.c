@@ -185,7 +185,7 @@ static void every_refusal_has_its_words(void **state)
 }
 
 /* The same request a moment later: what was refused was refused for its reason alone. */
-static void what_was_in_the_way_and_goes_lets_it_in(void **state)
+static void a_refused_request_is_admitted_once_its_reason_is_gone(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
@@ -300,7 +300,7 @@ static void a_guest_never_has_two_unfinished_jobs(void **state)
     core_free(w);
 }
 
-static void a_human_asks_for_user_triggered_unless_he_says_otherwise(void **state)
+static void the_default_priority_of_a_request_is_user_triggered(void **state)
 {
     (void)state;
     static const struct {
@@ -401,14 +401,14 @@ TEST_FILE(test_admission)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_refusal_has_its_words),
-        cmocka_unit_test(what_was_in_the_way_and_goes_lets_it_in),
+        cmocka_unit_test(a_refused_request_is_admitted_once_its_reason_is_gone),
         cmocka_unit_test(half_a_guest_stays_until_it_is_started_anew),
         cmocka_unit_test(a_fleet_of_one_host_has_nowhere_to_go),
         cmocka_unit_test(a_definition_nobody_has_read_is_no_reason_to_refuse),
         cmocka_unit_test(a_selector_must_be_a_map_of_labels),
         cmocka_unit_test(a_name_that_is_taken_is_refused_even_by_a_job_that_has_ended),
         cmocka_unit_test(a_guest_never_has_two_unfinished_jobs),
-        cmocka_unit_test(a_human_asks_for_user_triggered_unless_he_says_otherwise),
+        cmocka_unit_test(the_default_priority_of_a_request_is_user_triggered),
         cmocka_unit_test(a_dry_run_says_what_would_be_and_keeps_nothing),
         cmocka_unit_test(automatic_jobs_end_after_ten_failures_in_a_row),
         cmocka_unit_test(automatic_jobs_are_refused_like_a_human_s),

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "exporter/access/tokens.h"
+#include "exporter/api/files.h"
 #include "exporter/api/routes.h"
 #include "exporter/exporter.h"
 #include "exporter/http/http_tls.h"
@@ -280,8 +281,36 @@ static void links_of_alerts_are_the_external_ones(void **state)
         assert_int_equal(strstr(a.body, "$labels.instance \"127.0.0.1:9178\" }}/runbooks") != NULL,
                          i == 0);
         answer_fini(&a);
+        a = ask_fd(dial_socket(p->file[SOCK]), "GET", "/dashboards/fleet", "", NULL);
+        assert_int_equal(a.status, 200);
+        assert_int_equal(strstr(a.body, "\"https://ferry.example.org/x/postmortem/${__") != NULL,
+                         i == 1);
+        assert_int_equal(strstr(a.body, "instance}/postmortem/") != NULL, i == 0);
+        answer_fini(&a);
         (void)place_close(state);
     }
+}
+
+/* Every link to the appliance: runbooks, post-mortems, exemplars of Grafana's data source. */
+static void no_file_keeps_a_link_to_the_scraped_address(void **state)
+{
+    (void)state;
+    unsigned links = 0;
+    for (const struct served_file *file = served_files; file->path != NULL; file++) {
+        struct buf text;
+        if (strncmp(file->path, "docs/", 5) == 0 || strstr(file->path, ".test.") != NULL)
+            continue;
+        buf_init(&text, 4 << 20);
+        served_file_add(file, "https://ferry.example.org/x", &text);
+        for (const char *at = text.data; (at = strstr(at, "/postmortem/")) != NULL; at++, links++)
+            assert_int_equal(strncmp(at - 27, "https://ferry.example.org/x", 27), 0);
+        for (const char *at = text.data; (at = strstr(at, "/runbooks/")) != NULL; at++, links++)
+            if (at[-1] != 's') /* docs/runbooks/ */
+                assert_int_equal(strncmp(at - 27, "https://ferry.example.org/x", 27), 0);
+        buf_fini(&text);
+    }
+    assert_true(links >=
+                34 + 4 + 5 + 1); /* alerts, dashboards, post-mortems of incidents, exemplars */
 }
 
 /* What stands before the last hop that is no proxy of ours, anybody may have written. */
@@ -333,6 +362,7 @@ TEST_FILE(test_api_gate)
                                   place_close),
         cmocka_unit_test_teardown(a_client_certificate_is_verified, place_close),
         cmocka_unit_test_teardown(links_of_alerts_are_the_external_ones, place_close),
+        cmocka_unit_test(no_file_keeps_a_link_to_the_scraped_address),
         cmocka_unit_test_teardown(the_address_of_a_client_is_believed_from_trusted_proxies_only,
                                   place_close),
         cmocka_unit_test_teardown(wrong_passwords_do_not_keep_workers_busy, place_close),

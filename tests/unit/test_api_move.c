@@ -135,7 +135,7 @@ static void job_and_guest_tell_everything_about_a_move(void **state)
     }
 }
 
-static void what_did_not_happen_is_not_there(void **state)
+static void fields_of_events_that_did_not_happen_are_absent(void **state)
 {
     static const char *const keys[] = {"abortCause",        "recovery", "remedy",   "pausedByUser",
                                        "ranDespitePauseMs", "final",    "forecast", "modeHistory"};
@@ -344,7 +344,7 @@ TEST_FILE(test_api_move)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(job_and_guest_tell_everything_about_a_move),
-        WIRE_TEST(what_did_not_happen_is_not_there),
+        WIRE_TEST(fields_of_events_that_did_not_happen_are_absent),
         cmocka_unit_test(a_target_is_ready_since_its_first_running_observation),
         cmocka_unit_test(a_port_that_libvirt_chose_is_not_guessed),
         cmocka_unit_test(unknown_forecast_values_are_left_out),

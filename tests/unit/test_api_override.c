@@ -27,7 +27,7 @@ static void a_recovery_is_asked_for_again(void **state)
     assert_int_equal(rig->engine.resolved, COUNT(bodies));
 }
 
-static void each_place_is_handed_on_with_its_reason(void **state)
+static void each_override_reaches_the_engine_with_its_reason(void **state)
 {
     struct rig *rig = *state;
     static const struct {
@@ -70,7 +70,7 @@ static void a_reason_has_a_bound(void **state)
     assert_int_equal(rig->engine.resolved, 2);
 }
 
-static void a_word_that_is_not_clear_is_refused(void **state)
+static void an_ambiguous_override_is_refused(void **state)
 {
     struct rig *rig = *state;
     static const struct {
@@ -120,7 +120,7 @@ static void a_word_that_is_not_clear_is_refused(void **state)
     assert_int_equal(rig->engine.resolved, 0);
 }
 
-static void the_engine_has_the_last_word(void **state)
+static void a_refusal_of_the_engine_becomes_its_http_status(void **state)
 {
     struct rig *rig = *state;
     static const struct {
@@ -174,10 +174,10 @@ TEST_FILE(test_api_override)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_recovery_is_asked_for_again),
-        WIRE_TEST(each_place_is_handed_on_with_its_reason),
+        WIRE_TEST(each_override_reaches_the_engine_with_its_reason),
         WIRE_TEST(a_reason_has_a_bound),
-        WIRE_TEST(a_word_that_is_not_clear_is_refused),
-        WIRE_TEST(the_engine_has_the_last_word),
+        WIRE_TEST(an_ambiguous_override_is_refused),
+        WIRE_TEST(a_refusal_of_the_engine_becomes_its_http_status),
         WIRE_TEST(an_abort_can_be_tried_out),
         WIRE_TEST(discovery_offers_both),
     };

@@ -126,7 +126,7 @@ static const struct eviction_row {
     {"", "{\"deleteOptions\":{\"dryRun\":[\"All\"]}}", false, false, true},
 };
 
-static void an_eviction_is_handed_on_as_it_was_said(void **state)
+static void an_eviction_reaches_the_engine_with_its_options(void **state)
 {
     struct rig *rig = *state;
     for (size_t i = 0; i < COUNT(evictions); i++) {
@@ -301,7 +301,7 @@ TEST_FILE(test_api_pod)
         WIRE_TEST(the_place_at_the_target_is_a_pod_too),
         WIRE_TEST(a_target_pod_lives_as_long_as_its_launcher),
         WIRE_TEST(a_pod_cannot_be_deleted),
-        WIRE_TEST(an_eviction_is_handed_on_as_it_was_said),
+        WIRE_TEST(an_eviction_reaches_the_engine_with_its_options),
         WIRE_TEST(a_denied_eviction_is_a_429_with_the_text),
         WIRE_TEST(a_bad_eviction_is_refused),
         WIRE_TEST(an_evacuation_can_be_cancelled),

@@ -125,7 +125,7 @@ static void a_question_changes_nothing(void **state)
     end(&s);
 }
 
-static void who_is_not_there_is_not_found(void **state)
+static void check_of_an_unknown_guest_or_node_is_not_found(void **state)
 {
     (void)state;
     static const struct {
@@ -338,7 +338,7 @@ static void waits_that_are_over_are_not_named(void **state)
     end(&s);
 }
 
-static void a_guest_that_is_nowhere_is_told_so(void **state)
+static void check_reports_a_guest_that_is_on_no_node(void **state)
 {
     (void)state;
     struct stage s;
@@ -430,14 +430,14 @@ TEST_FILE(test_check)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_that_can_move_is_told_where_to),
         cmocka_unit_test(a_question_changes_nothing),
-        cmocka_unit_test(who_is_not_there_is_not_found),
+        cmocka_unit_test(check_of_an_unknown_guest_or_node_is_not_found),
         cmocka_unit_test(a_named_node_is_the_only_choice),
         cmocka_unit_test(what_its_definition_forbids_is_all_listed),
         cmocka_unit_test(its_own_strategy_and_its_active_migration_are_shown),
         cmocka_unit_test(the_policy_that_applies_is_named_and_the_others_say_why_not),
         cmocka_unit_test(each_wait_is_named_alone),
         cmocka_unit_test(waits_that_are_over_are_not_named),
-        cmocka_unit_test(a_guest_that_is_nowhere_is_told_so),
+        cmocka_unit_test(check_reports_a_guest_that_is_on_no_node),
         cmocka_unit_test(a_disk_that_no_target_is_asked_for_is_noted),
         cmocka_unit_test(what_admission_would_refuse_is_said_and_a_wait_is_no_refusal),
         cmocka_unit_test(versions_of_both_nodes_are_noted_and_a_pair_that_cannot_work_is_rejected),

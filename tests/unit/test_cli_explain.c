@@ -36,7 +36,7 @@ static void expect(const char *out, const char *words)
 
 /* ---- through the appliance ---- */
 
-static void one_is_explained_with_its_evidence(void **state)
+static void a_migration_is_explained_with_its_evidence(void **state)
 {
     struct rig *rig = *state;
     char url[64], out[TEXT_MAX];
@@ -133,7 +133,7 @@ static int store_setup(void **state)
 }
 
 /* The store stays open for writing: an appliance runs beside it. */
-static void all_are_analyzed_again_beside_a_running_appliance(void **state)
+static void all_migrations_are_analyzed_again_beside_a_running_appliance(void **state)
 {
     struct fixture *f = *state;
     char out[TEXT_MAX];
@@ -172,10 +172,12 @@ static void one_is_read_from_the_state_directory(void **state)
 TEST_FILE(test_cli_explain)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_is_explained_with_its_evidence, rig_up, rig_down),
+        cmocka_unit_test_setup_teardown(a_migration_is_explained_with_its_evidence, rig_up,
+                                        rig_down),
         cmocka_unit_test(only_one_source_of_evidence_is_accepted),
-        cmocka_unit_test_setup_teardown(all_are_analyzed_again_beside_a_running_appliance,
-                                        store_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(
+            all_migrations_are_analyzed_again_beside_a_running_appliance, store_setup,
+            fixture_teardown),
         cmocka_unit_test_setup_teardown(one_is_read_from_the_state_directory, store_setup,
                                         fixture_teardown),
     };

@@ -100,6 +100,16 @@ static const struct story {
     {verb_check, "check web", 0, "Migratable:   yes, to alpha", NULL},
     {verb_check, "check busy --measure=1s", 5, "can start, to beta; expected to end in abort",
      "Migratable:   yes"},
+    /* Rules with links that a pager's laptop reaches. */
+    {verb_rules, "rules --external-url https://f.example.org/x/", 0,
+     "runbook_url: 'https://f.example.org/x/runbooks/FerryDown'", "http://"},
+    {verb_rules, "rules fleet --external-url https://f.example.org", 0,
+     "\"https://f.example.org/postmortem/${__data.fields.namespace}", "fields.instance}/"},
+    {verb_rules, "rules grafana-datasource --external-url https://f.example.org", 0,
+     "url: https://f.example.org/postmortem/default/$${__value.raw}", NULL},
+    {verb_rules, "rules --external-url ftp://x", 2, "is not a URL", NULL},
+    {verb_rules, "rules prometheus.yaml --external-url https://x", 1, "did you mean", NULL},
+    {verb_rules, "rules --config /nonexistent", 1, "--external-url URL", NULL},
     /* Empty lists. */
     {verb_get, "get vmim", 0, "No resources found in default namespace.\n", NULL},
     {verb_get, "get vmim -A", 0, "No resources found\n", "namespace"},
@@ -117,7 +127,7 @@ static void wait_for_guests(void)
     fail_msg("the guests never appeared");
 }
 
-static void every_wrong_word_is_answered_with_the_right_one(void **state)
+static void wrong_names_options_and_orders_get_a_hint_that_leads_on(void **state)
 {
     (void)state;
     struct appliance a;
@@ -126,7 +136,8 @@ static void every_wrong_word_is_answered_with_the_right_one(void **state)
     wait_for_guests();
     for (size_t i = 0; i < COUNT(stories); i++) {
         const struct story *story = &stories[i];
-        char out[16384], words[256];
+        static char out[1 << 20];
+        char words[256];
         (void)snprintf(words, sizeof words, "ferry_%s", story->words);
         int status = run_all(story->verb, words, out, sizeof out);
         bool fits = status == story->status && strstr(out, story->prints) != NULL &&
@@ -153,7 +164,7 @@ static void exit_statuses_of_errors_are_in_the_table(void **state)
 TEST_FILE(test_cli_habits)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_wrong_word_is_answered_with_the_right_one),
+        cmocka_unit_test(wrong_names_options_and_orders_get_a_hint_that_leads_on),
         cmocka_unit_test(exit_statuses_of_errors_are_in_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

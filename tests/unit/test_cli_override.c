@@ -83,7 +83,7 @@ static void a_recovery_is_asked_for(void **state)
         strstr(out, "ferry: nothing is in doubt\n  `ferry describe vmim moving -n default`"));
 }
 
-static void a_word_is_given_for_each_place(void **state)
+static void resolve_sends_an_override_for_each_location(void **state)
 {
     struct rig *rig = *state;
     static const struct {
@@ -112,7 +112,7 @@ static void a_word_is_given_for_each_place(void **state)
     assert_int_equal(rig->engine.resolved, COUNT(rows));
 }
 
-static void a_word_without_a_place_or_a_reason_is_none(void **state)
+static void resolve_needs_a_location_and_a_reason(void **state)
 {
     struct rig *rig = *state;
     static const struct {
@@ -173,7 +173,7 @@ static void a_terminal_shows_observations_and_asks_for_confirmation(void **state
     assert_int_equal(rig->engine.resolved, 2);
 }
 
-static void only_yes_means_yes(void **state)
+static void only_y_and_yes_confirm_an_override(void **state)
 {
     (void)state;
     static const struct {
@@ -193,10 +193,10 @@ TEST_FILE(test_cli_override)
 {
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_recovery_is_asked_for),
-        WIRE_TEST(a_word_is_given_for_each_place),
-        WIRE_TEST(a_word_without_a_place_or_a_reason_is_none),
+        WIRE_TEST(resolve_sends_an_override_for_each_location),
+        WIRE_TEST(resolve_needs_a_location_and_a_reason),
         WIRE_TEST(a_terminal_shows_observations_and_asks_for_confirmation),
-        cmocka_unit_test(only_yes_means_yes),
+        cmocka_unit_test(only_y_and_yes_confirm_an_override),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
     return cmocka_run_group_tests_name("cli word", tests, NULL, NULL);

@@ -416,7 +416,7 @@ static void the_demo_has_a_policy_a_quota_and_a_guest_that_stays(void **state)
     assert_int_equal(scenario.n_hosts, 2);
     assert_string_equal(scenario.hosts[1].uri, "sim://ferry-b");
     assert_int_equal(sim_guest_count(sim), 5);
-    assert_string_equal(scenario.host_labels[1], "{\"zone\":\"b\"}");
+    assert_string_equal(scenario.host_settings[1].labels, "{\"zone\":\"b\"}");
     assert_int_equal(scenario.n_objects, 2);
     assert_int_equal(scenario.objects[0].kind, OBJECT_POLICY);
     assert_int_equal(scenario.objects[1].kind, OBJECT_QUOTA);

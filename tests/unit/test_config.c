@@ -70,14 +70,15 @@ static void a_full_file_fills_every_field(void **state)
     assert_string_equal(c->hosts[0].helper, "");
     assert_int_equal(c->hosts[0].keepalive_interval_s, 2);
     assert_int_equal(c->hosts[0].keepalive_count, 3);
-    assert_string_equal(c->host_labels[0], "{\"zone\":\"a\",\"rack\":\"7\"}");
+    assert_string_equal(c->host_settings[0].labels, "{\"zone\":\"a\",\"rack\":\"7\"}");
     assert_string_equal(c->hosts[1].peer_uri, "qemu:///system"); /* default: uri */
-    assert_null(c->host_labels[1]);
-    assert_string_equal(c->host_taints[0],
+    assert_null(c->host_settings[1].labels);
+    assert_string_equal(c->host_settings[0].taints,
                         "[{\"key\":\"gpu\",\"value\":\"big\",\"effect\":\"NoSchedule\"},"
                         "{\"key\":\"old\",\"effect\":\"PreferNoSchedule\"}]");
-    assert_null(c->host_taints[1]);
-    assert_true(!c->host_cordoned[0] && c->host_cordoned[1] && !c->host_cordoned[2]);
+    assert_null(c->host_settings[1].taints);
+    assert_true(!c->host_settings[0].cordoned && c->host_settings[1].cordoned &&
+                !c->host_settings[2].cordoned);
     assert_string_equal(c->state_dir, "/srv/ferry");
     assert_string_equal(c->access.listen[0], "127.0.0.1:9999");
     assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
@@ -113,10 +114,10 @@ static void log_directories_are_configured_or_default(void **state)
                             "analyzer: {rules: /etc/ferry/rules}\n",
                             &err);
     assert_string_equal(err.text, "");
-    assert_string_equal(c->host_log_dirs[0], "/var/log/libvirt/qemu");
-    assert_null(c->host_log_dirs[1]);
-    assert_null(c->host_log_dirs[2]);
-    assert_string_equal(c->host_log_dirs[3], "/logs/d");
+    assert_string_equal(c->host_settings[0].log_dir, "/var/log/libvirt/qemu");
+    assert_null(c->host_settings[1].log_dir);
+    assert_null(c->host_settings[2].log_dir);
+    assert_string_equal(c->host_settings[3].log_dir, "/logs/d");
     assert_string_equal(c->rules_dir, "/etc/ferry/rules");
 }
 

@@ -60,9 +60,9 @@ static void hosts_of_a_directory_are_added_in_order_of_file_names(void **state)
     assert_string_equal(err.text, "");
     assert_int_equal(c->n_hosts, 3);
     assert_string_equal(c->hosts[1].name, "h2");
-    assert_string_equal(c->host_labels[1], "{\"zone\":\"a\"}");
+    assert_string_equal(c->host_settings[1].labels, "{\"zone\":\"a\"}");
     assert_string_equal(c->hosts[2].name, "h3");
-    assert_true(c->host_cordoned[2] && !c->host_cordoned[1]);
+    assert_true(c->host_settings[2].cordoned && !c->host_settings[1].cordoned);
     remove_files(&f);
 }
 
@@ -86,9 +86,9 @@ static void an_inventory_tool_writes_file_sd(void **state)
     assert_string_equal(c->hosts[1].peer_uri, "qemu+tcp://h2.mig/system");
     assert_string_equal(c->hosts[1].migration_host, "h2.mig");
     assert_true(c->hosts[0].tls && c->hosts[1].tls && !c->hosts[2].tls);
-    assert_string_equal(c->host_labels[1], "{\"rack\":\"7\"}");
+    assert_string_equal(c->host_settings[1].labels, "{\"rack\":\"7\"}");
     assert_string_equal(c->hosts[2].uri, "qemu+ssh://root@h3/system");
-    assert_null(c->host_labels[2]);
+    assert_null(c->host_settings[2].labels);
     assert_string_equal(c->hosts[3].peer_uri, "qemu+tls://h4/system");
     remove_files(&f);
 }

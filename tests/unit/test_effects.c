@@ -39,7 +39,7 @@ static void without_a_commit_only_questions_and_stop_orders_go_out(void **state)
     }
 }
 
-static void what_comes_back_is_a_fact(void **state)
+static void an_effects_answer_is_an_input_about_the_same_call(void **state)
 {
     (void)state;
     for (enum effect_kind kind = 0; kind < EFFECT_COUNT; kind++) {
@@ -114,7 +114,7 @@ TEST_FILE(test_effects)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_waits_for_its_commit_and_asks_nobody),
         cmocka_unit_test(without_a_commit_only_questions_and_stop_orders_go_out),
-        cmocka_unit_test(what_comes_back_is_a_fact),
+        cmocka_unit_test(an_effects_answer_is_an_input_about_the_same_call),
         cmocka_unit_test(every_name_of_an_order_is_found_again),
         cmocka_unit_test(an_order_of_another_version_is_closed_under_its_own_name),
     };

@@ -154,7 +154,7 @@ static void strategies_move_and_mark_as_their_rows_say(void **state)
     }
 }
 
-static void the_guests_word_comes_before_the_fleets(void **state)
+static void the_guests_eviction_strategy_comes_before_the_fleets(void **state)
 {
     (void)state;
     for (enum strategy fleet = 0; fleet < STRATEGY_COUNT; fleet++) {
@@ -171,7 +171,7 @@ TEST_FILE(test_eviction)
         cmocka_unit_test(texts_are_those_that_others_parse),
         cmocka_unit_test(a_guest_goes_down_only_when_it_and_the_asker_agree),
         cmocka_unit_test(strategies_move_and_mark_as_their_rows_say),
-        cmocka_unit_test(the_guests_word_comes_before_the_fleets),
+        cmocka_unit_test(the_guests_eviction_strategy_comes_before_the_fleets),
     };
     return cmocka_run_group_tests_name("eviction", tests, NULL, NULL);
 }

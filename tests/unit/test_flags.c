@@ -201,7 +201,7 @@ static void every_flag_has_a_name_words_and_a_way_back(void **state)
 }
 
 /* Each rule is there for somebody: some settings and facts make it speak. */
-static void every_rule_speaks_somewhere(void **state)
+static void every_flag_rule_applies_for_some_settings(void **state)
 {
     (void)state;
     static struct world w;
@@ -449,7 +449,7 @@ TEST_FILE(test_flags)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_settings_and_facts_give_what_is_refused_or_unsaid),
-        cmocka_unit_test(every_rule_speaks_somewhere),
+        cmocka_unit_test(every_flag_rule_applies_for_some_settings),
         cmocka_unit_test(every_flag_has_a_name_words_and_a_way_back),
         cmocka_unit_test(flags_are_said_in_words),
         cmocka_unit_test(words_that_do_not_fit_are_cut),

@@ -107,7 +107,7 @@ static void tell(const struct story *story)
     assert_true(f.downtime_ms <= f.downtime_high_ms);
 }
 
-static void it_ends_the_way_the_policy_allows(void **state)
+static void the_forecast_ends_as_the_policy_allows(void **state)
 {
     (void)state;
     static const struct story stories[] = {
@@ -258,7 +258,7 @@ static void the_interval_holds_what_happens_under_the_monitor(void **state)
 TEST_FILE(test_forecast)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_ends_the_way_the_policy_allows),
+        cmocka_unit_test(the_forecast_ends_as_the_policy_allows),
         cmocka_unit_test(nothing_known_but_its_size_is_said_so),
         cmocka_unit_test(disks_are_copied_first),
         cmocka_unit_test(no_limit_and_every_extreme_ends),

@@ -68,6 +68,50 @@ static void a_guest_that_is_stuck_elsewhere_is_not_lost(void **state)
     core_free(w);
 }
 
+static void the_order_of_the_inventory_does_not_count(void **state)
+{
+    (void)state;
+    struct core_world *w = begin(&CORE_ABSENT, &CORE_ABSENT);
+    on(w, "h3", &CORE_RUNS);
+    on(w, "h4", &CORE_INCOMING);
+    expect(w, GONE_ELSEWHERE, "h3");
+    core_free(w);
+}
+
+/* Source and target were observed for this job; the inventory about them may be older. */
+static void only_third_nodes_are_looked_up_in_the_inventory(void **state)
+{
+    (void)state;
+    struct core_world *w = begin(&CORE_ABSENT, &CORE_ABSENT);
+    on(w, "h1", &CORE_RUNS);
+    on(w, "h2", &CORE_RUNS);
+    expect(w, GONE_LOST, "h1");
+    core_job(w)->stream.unseen = true;
+    core_node(w, "h1")->listed = core_node(w, "h2")->listed = false;
+    expect(w, GONE_LOST, "h1");
+    core_node(w, "h3")->listed = false;
+    expect(w, GONE_UNKNOWN, "h3");
+    core_free(w);
+}
+
+static void a_definition_that_is_shut_off_elsewhere_is_not_the_guest(void **state)
+{
+    (void)state;
+    struct core_world *w = begin(&CORE_ABSENT, &CORE_ABSENT);
+    on(w, "h3", &OFF);
+    expect(w, GONE_LOST, "h1");
+    core_free(w);
+}
+
+/* Released, but the target has no definition of it: nothing proves that it arrived. */
+static void a_source_that_released_it_needs_a_target_that_has_it(void **state)
+{
+    (void)state;
+    struct core_world *w = begin(&LEFT, &CORE_ABSENT);
+    expect(w, GONE_LOST, "h1");
+    core_free(w);
+}
+
 /* In post-copy the target runs it before all of it is there. */
 static void having_run_on_the_target_proves_arrival_only_without_post_copy(void **state)
 {
@@ -136,6 +180,10 @@ TEST_FILE(test_gone)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_node_that_runs_it_counts_before_one_that_receives_it),
+        cmocka_unit_test(the_order_of_the_inventory_does_not_count),
+        cmocka_unit_test(only_third_nodes_are_looked_up_in_the_inventory),
+        cmocka_unit_test(a_definition_that_is_shut_off_elsewhere_is_not_the_guest),
+        cmocka_unit_test(a_source_that_released_it_needs_a_target_that_has_it),
         cmocka_unit_test(a_guest_that_is_stuck_elsewhere_is_not_lost),
         cmocka_unit_test(having_run_on_the_target_proves_arrival_only_without_post_copy),
         cmocka_unit_test(a_definition_on_the_target_proves_arrival_only_if_the_call_makes_one),

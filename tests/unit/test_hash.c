@@ -28,7 +28,7 @@ static void bytes_above_127_are_not_signed(void **state)
     assert_true(hash_bytes(HASH_START, "\x80", 1) == hash_step(HASH_START, 0x80));
 }
 
-static void a_word_ends_and_a_text_does_not(void **state)
+static void hash_word_ends_its_text_and_hash_text_does_not(void **state)
 {
     (void)state;
     assert_true(hash_text(hash_text(HASH_START, "foo"), "bar") == hash_text(HASH_START, "foobar"));
@@ -53,7 +53,7 @@ TEST_FILE(test_hash)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_has_the_published_values),
         cmocka_unit_test(bytes_above_127_are_not_signed),
-        cmocka_unit_test(a_word_ends_and_a_text_does_not),
+        cmocka_unit_test(hash_word_ends_its_text_and_hash_text_does_not),
         cmocka_unit_test(a_number_is_its_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

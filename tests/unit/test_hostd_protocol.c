@@ -182,7 +182,7 @@ static void an_answer_counts_only_signed_and_for_this_request(void **state)
     assert_int_equal(mirror.code, ERR_FORBIDDEN);
 }
 
-static void a_greeting_is_of_this_version_or_none(void **state)
+static void a_greeting_of_another_version_is_refused(void **state)
 {
     (void)state;
     char nonce[HOSTD_HEX_MAX], read[HOSTD_HEX_MAX], line[HOSTD_REQUEST_MAX];
@@ -320,7 +320,7 @@ TEST_FILE(test_hostd_protocol)
         cmocka_unit_test(only_the_secret_opens_and_only_for_the_nonce_it_was_signed_for),
         cmocka_unit_test(no_byte_of_a_request_can_be_changed),
         cmocka_unit_test(an_answer_counts_only_signed_and_for_this_request),
-        cmocka_unit_test(a_greeting_is_of_this_version_or_none),
+        cmocka_unit_test(a_greeting_of_another_version_is_refused),
         cmocka_unit_test(a_request_that_does_not_fit_is_not_sent),
         cmocka_unit_test(an_address_has_a_number_and_a_port_or_is_a_path),
         cmocka_unit_test(a_secret_is_one_line_that_not_everybody_can_read),

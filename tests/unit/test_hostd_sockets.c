@@ -364,7 +364,7 @@ static const struct story {
     {"gluster from a small port", false, {{1021, 49152, false, false}}},
 };
 
-static void only_streams_are_chosen(void **state)
+static void only_sockets_of_a_migration_stream_are_chosen(void **state)
 {
     (void)state;
     OWNED_TEXT room = calloc(1, sizeof(struct socket_list));
@@ -488,7 +488,7 @@ TEST_FILE(test_hostd_sockets)
         cmocka_unit_test(of_the_kernels_list_only_the_guests_sockets_are_taken),
         cmocka_unit_test(a_truncated_list_is_an_error),
         cmocka_unit_test(a_kernel_refusal_names_what_is_missing),
-        cmocka_unit_test(only_streams_are_chosen),
+        cmocka_unit_test(only_sockets_of_a_migration_stream_are_chosen),
         cmocka_unit_test(addresses_are_written_as_people_do),
         IN_WORLD(a_thread_that_sends_on_a_closed_descriptor_is_noticed),
         IN_WORLD(only_a_half_closed_stream_that_nobody_holds_is_chosen),

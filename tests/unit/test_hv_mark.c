@@ -41,7 +41,7 @@ static void a_mark_is_read_as_it_was_written(void **state)
     assert_whole(&mark);
 }
 
-static void what_is_no_mark_is_none(void **state)
+static void xml_without_a_whole_mark_has_no_mark(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -87,7 +87,7 @@ TEST_FILE(test_hv_mark)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mark_is_read_as_it_was_written),
-        cmocka_unit_test(what_is_no_mark_is_none),
+        cmocka_unit_test(xml_without_a_whole_mark_has_no_mark),
         cmocka_unit_test(odd_names_do_not_break_the_element),
     };
     return cmocka_run_group_tests_name("hv_mark", tests, NULL, NULL);

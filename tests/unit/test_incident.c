@@ -254,7 +254,7 @@ static void judge_one(struct fleet *f, const char *uid, const char *name, enum o
     incidents_judged(f, &verdict_rows, now_ms);
 }
 
-static void only_ordinary_ones_age(void **state)
+static void only_ordinary_incidents_expire(void **state)
 {
     (void)state;
     OWNED(fleet) f = new_fleet();
@@ -271,7 +271,7 @@ static void only_ordinary_ones_age(void **state)
     assert_non_null(incidents_find(&f->incidents, "prod", "half"));
 }
 
-static void what_is_history_opens_nothing(void **state)
+static void old_failures_open_no_incident(void **state)
 {
     (void)state;
     OWNED(fleet) f = new_fleet();
@@ -310,7 +310,7 @@ static bool acknowledge(struct fleet *f, const char *ns, const char *name, int64
     return incidents_override(f, &request, now_ms, err);
 }
 
-static void a_word_closes_one(void **state)
+static void an_acknowledgement_closes_one_incident(void **state)
 {
     (void)state;
     OWNED(fleet) f = new_fleet();
@@ -324,7 +324,7 @@ static void a_word_closes_one(void **state)
 }
 
 /* A series stands once on a page: of two that read the same the newer stays. */
-static void two_that_read_the_same_are_never_open_at_once(void **state)
+static void of_two_incidents_with_equal_labels_the_newer_is_open(void **state)
 {
     (void)state;
     OWNED(fleet) f = new_fleet();
@@ -547,7 +547,7 @@ static void a_verdict_makes_no_split_ordinary(void **state)
     core_free(w);
 }
 
-static void a_word_about_a_split_guest_outlives_a_restart(void **state)
+static void an_override_about_a_split_guest_outlives_a_restart(void **state)
 {
     (void)state;
     struct core_world *w = split_world();
@@ -576,11 +576,11 @@ TEST_FILE(test_incident)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_opens_what_it_should),
-        cmocka_unit_test(only_ordinary_ones_age),
-        cmocka_unit_test(what_is_history_opens_nothing),
+        cmocka_unit_test(only_ordinary_incidents_expire),
+        cmocka_unit_test(old_failures_open_no_incident),
         cmocka_unit_test(a_move_closes_what_it_made_good),
-        cmocka_unit_test(a_word_closes_one),
-        cmocka_unit_test(two_that_read_the_same_are_never_open_at_once),
+        cmocka_unit_test(an_acknowledgement_closes_one_incident),
+        cmocka_unit_test(of_two_incidents_with_equal_labels_the_newer_is_open),
         cmocka_unit_test(closed_ones_stay_in_view_for_a_while),
         cmocka_unit_test(readers_see_open_ones_before_closed_ones),
         cmocka_unit_test(a_second_verdict_changes_the_one_that_is_open),
@@ -589,7 +589,7 @@ TEST_FILE(test_incident)
         cmocka_unit_test(twins_in_the_store_become_one),
         cmocka_unit_test(a_guest_on_both_hosts_pages_at_once_and_until_it_is_not),
         cmocka_unit_test(a_verdict_makes_no_split_ordinary),
-        cmocka_unit_test(a_word_about_a_split_guest_outlives_a_restart),
+        cmocka_unit_test(an_override_about_a_split_guest_outlives_a_restart),
     };
     return cmocka_run_group_tests_name("incident", tests, NULL, NULL);
 }

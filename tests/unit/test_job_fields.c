@@ -178,7 +178,7 @@ static void a_field_with_a_key_is_shown_by_the_api(void **state)
 #undef JOB_FIELD
 }
 
-static void a_word_that_no_table_knows_is_a_damaged_store(void **state)
+static void an_unknown_enum_value_in_the_store_is_damage(void **state)
 {
     (void)state;
     static const struct store_job rows[] = {
@@ -205,7 +205,7 @@ TEST_FILE(test_job_fields)
         cmocka_unit_test(a_plain_field_survives_a_restart_and_the_next),
         cmocka_unit_test(a_plain_field_is_in_the_snapshot),
         cmocka_unit_test(a_field_with_a_key_is_shown_by_the_api),
-        cmocka_unit_test(a_word_that_no_table_knows_is_a_damaged_store),
+        cmocka_unit_test(an_unknown_enum_value_in_the_store_is_damage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

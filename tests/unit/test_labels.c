@@ -71,7 +71,7 @@ static void keys_and_values_are_those_of_kubernetes(void **state)
     assert_int_equal(strlen(L63) + 1, LABEL_VALUE_MAX);
 }
 
-static void nothing_is_the_empty_map(void **state)
+static void an_absent_text_is_the_empty_map(void **state)
 {
     (void)state;
     static const char *const nothing[] = {NULL, "", "{}", " { } "};
@@ -259,7 +259,7 @@ TEST_FILE(test_labels)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_and_values_are_those_of_kubernetes),
-        cmocka_unit_test(nothing_is_the_empty_map),
+        cmocka_unit_test(an_absent_text_is_the_empty_map),
         cmocka_unit_test(what_is_no_map_of_texts_is_refused_and_leaves_it_empty),
         cmocka_unit_test(a_map_has_a_bound_and_is_whole_up_to_it),
         cmocka_unit_test(deep_and_huge_texts_are_refused),

@@ -61,7 +61,7 @@ static void each_story_gets_its_cause(void **state)
 }
 
 /* What other words are there must not be lost: an operator wants to see why they do not count. */
-static void what_misleads_is_shown(void **state)
+static void misleading_messages_are_counter_evidence(void **state)
 {
     struct judge *judge = *state;
     struct verdict verdict;
@@ -88,7 +88,7 @@ TEST_FILE(test_misleading)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(each_story_gets_its_cause, judge),
-        cmocka_unit_test_prestate(what_misleads_is_shown, judge),
+        cmocka_unit_test_prestate(misleading_messages_are_counter_evidence, judge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

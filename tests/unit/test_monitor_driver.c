@@ -209,7 +209,7 @@ static void without_post_copy_but_with_disruption_the_guest_is_stopped(void **st
     core_free(w);
 }
 
-static void with_neither_it_is_given_up_with_the_numbers(void **state)
+static void without_post_copy_and_pause_a_stalled_migration_is_aborted(void **state)
 {
     (void)state;
     struct core_world *w = begin("{\"selectors\":{}}");
@@ -414,7 +414,7 @@ TEST_FILE(test_monitor_driver)
         cmocka_unit_test(with_post_copy_allowed_it_ends_in_post_copy),
         cmocka_unit_test(a_refused_order_is_given_again),
         cmocka_unit_test(without_post_copy_but_with_disruption_the_guest_is_stopped),
-        cmocka_unit_test(with_neither_it_is_given_up_with_the_numbers),
+        cmocka_unit_test(without_post_copy_and_pause_a_stalled_migration_is_aborted),
         cmocka_unit_test(a_guest_that_we_stopped_runs_again_before_the_job_is_over),
         cmocka_unit_test(a_guest_its_user_paused_is_not_resumed),
         cmocka_unit_test(a_shadow_only_talks),

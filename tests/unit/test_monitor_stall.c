@@ -111,7 +111,7 @@ static void the_first_step_is_no_more_than_allowed(void **state)
     }
 }
 
-static void it_is_held_again_while_nothing_moves_and_let_go_after(void **state)
+static void max_downtime_is_held_while_no_bytes_move(void **state)
 {
     (void)state;
     struct rig rig;
@@ -245,7 +245,7 @@ static void what_is_within_the_window_is_no_stall(void **state)
     assert_true(rig.m.stalled);
 }
 
-static void only_where_a_pass_begins(void **state)
+static void a_stall_is_decided_only_where_an_iteration_begins(void **state)
 {
     (void)state;
     struct rig rig;
@@ -274,7 +274,7 @@ static void without_bandwidth_there_is_no_stall(void **state)
     assert_false(rig.m.stalled);
 }
 
-static void once_stalled_always_stalled(void **state)
+static void a_stall_is_not_taken_back(void **state)
 {
     (void)state;
     struct rig rig;
@@ -405,7 +405,7 @@ TEST_FILE(test_monitor_stall)
         cmocka_unit_test(the_downtime_is_held_until_bytes_move),
         cmocka_unit_test(bytes_of_disks_do_not_open_the_hold),
         cmocka_unit_test(the_first_step_is_no_more_than_allowed),
-        cmocka_unit_test(it_is_held_again_while_nothing_moves_and_let_go_after),
+        cmocka_unit_test(max_downtime_is_held_while_no_bytes_move),
         cmocka_unit_test(the_ramp_is_for_what_does_not_converge),
         cmocka_unit_test(the_ramp_waits_for_its_pass),
         cmocka_unit_test(the_downtime_of_a_guest_that_stands_still_is_left_alone),
@@ -413,13 +413,13 @@ TEST_FILE(test_monitor_stall)
         cmocka_unit_test(counters_that_begin_anew_are_no_bandwidth),
         cmocka_unit_test(a_pass_no_better_than_one_before_the_window_is_a_stall),
         cmocka_unit_test(what_is_within_the_window_is_no_stall),
-        cmocka_unit_test(only_where_a_pass_begins),
+        cmocka_unit_test(a_stall_is_decided_only_where_an_iteration_begins),
         cmocka_unit_test(without_bandwidth_there_is_no_stall),
         cmocka_unit_test(the_best_moment_may_be_within_the_window),
         cmocka_unit_test(only_so_many_moments_are_kept_and_the_best_of_them),
         cmocka_unit_test(a_pass_is_about_memory_not_about_disks),
         cmocka_unit_test(what_a_stopped_guest_leaves_is_no_low_water),
-        cmocka_unit_test(once_stalled_always_stalled),
+        cmocka_unit_test(a_stall_is_not_taken_back),
         cmocka_unit_test(a_good_moment_is_waited_for_with_less_and_less_patience),
         cmocka_unit_test(a_good_moment_is_taken_at_once),
         cmocka_unit_test(without_the_search_any_moment_will_do),

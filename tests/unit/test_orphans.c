@@ -21,6 +21,14 @@ static void identify(struct core_world *w, bool restored)
     w->fleet->marks.identity.restored = restored;
 }
 
+/* A world whose appliance has an identity; restored: its store is a backup. */
+static struct core_world *identified_world(bool restored)
+{
+    struct core_world *w = core_new();
+    identify(w, restored);
+    return w;
+}
+
 /* What the definition of g1 on that host says. An empty job: no mark. */
 static void mark(struct core_world *w, const char *host, const char *appliance, int64_t life,
                  const char *job)
@@ -96,8 +104,7 @@ static bool adopt(struct core_world *w, const char *from, const char *to)
 static void the_call_carries_the_mark_and_the_end_clears_it(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     core_create(w);
     core_sample(w);
     assert_string_equal(w->last.mark.appliance, OURS);
@@ -126,8 +133,7 @@ static void the_mark_of_a_guest_that_is_between_hosts_is_kept(void **state)
     static const struct hv_observation *const states[] = {&CORE_PC_BROKEN_SOURCE, &CORE_PC_SOURCE,
                                                           &CORE_INCOMING};
     for (size_t i = 0; i < COUNT(states); i++) {
-        struct core_world *w = core_new();
-        identify(w, false);
+        struct core_world *w = identified_world(false);
         shows(w, states[i]);
         mark(w, "h1", OURS, 5, LOST_JOB); /* of a job that this appliance has forgotten */
         core_advance(w, 60000);
@@ -141,8 +147,7 @@ static void the_mark_of_a_guest_that_is_between_hosts_is_kept(void **state)
 static void the_mark_of_an_ended_job_is_kept_while_its_guest_is_between_hosts(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     core_create(w);
     core_sample(w);
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
@@ -159,8 +164,7 @@ static void the_mark_of_an_ended_job_is_kept_while_its_guest_is_between_hosts(vo
 static void an_old_mark_is_not_cleared_beside_an_active_job(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     core_create(w);
     core_sample(w);
     mark(w, "h1", OURS, 4, LOST_JOB);
@@ -173,8 +177,7 @@ static void an_old_mark_is_not_cleared_beside_an_active_job(void **state)
 static void a_mark_is_cleared_only_where_the_guest_is(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     fleet_apply_observation(w->fleet, core_node(w, "h2"), CORE_GUEST,
                             &(struct hv_observation){.presence = HV_PRESENT,
                                                      .state = HV_STATE_PAUSED,
@@ -189,8 +192,7 @@ static void a_mark_is_cleared_only_where_the_guest_is(void **state)
 static void the_mark_of_a_domain_that_is_not_up_makes_no_orphan(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     fleet_apply_observation(w->fleet, core_node(w, "h2"), CORE_GUEST,
                             &(struct hv_observation){.presence = HV_PRESENT,
                                                      .state = HV_STATE_SHUTOFF,
@@ -203,8 +205,7 @@ static void the_mark_of_a_domain_that_is_not_up_makes_no_orphan(void **state)
 static void a_mark_that_goes_is_not_cleared_again(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     mark(w, "h1", OURS, 4, LOST_JOB); /* of an earlier life, forgotten long ago */
     assert_false(is_orphan(w));
     assert_int_equal(clears(w, "h1"), 1);
@@ -225,8 +226,7 @@ static void an_orphan_is_reported_and_not_touched(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(strangers); i++) {
-        struct core_world *w = core_new();
-        identify(w, strangers[i].restored);
+        struct core_world *w = identified_world(strangers[i].restored);
         mark(w, "h1", strangers[i].appliance, strangers[i].life, LOST_JOB);
         assert_true(is_orphan(w));
         core_advance(w, 60000);
@@ -246,8 +246,7 @@ static void an_orphan_is_reported_and_not_touched(void **state)
 static void a_drain_neither_moves_nor_shuts_down_an_orphan(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     mark(w, "h1", THEIRS, 1, LOST_JOB);
     assert_true(core_put(w, OBJECT_DRAIN, "d", "{\"nodeName\":\"h1\",\"shutdown\":true}"));
     core_advance(w, 60000);
@@ -259,8 +258,7 @@ static void a_drain_neither_moves_nor_shuts_down_an_orphan(void **state)
 static void an_adopted_orphan_is_followed_to_its_end(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     runs_on_hosts(w);
     mark(w, "h1", THEIRS, 1, LOST_JOB);
     assert_true(adopt(w, "h1", "h2"));
@@ -314,8 +312,7 @@ static void restart(struct core_world *w, bool restored)
 static void an_adopted_job_keeps_its_mark_over_a_restart_and_clears_it_at_the_end(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     runs_on_hosts(w);
     mark(w, "h1", THEIRS, 1, LOST_JOB);
     assert_true(adopt(w, "h1", "h2"));
@@ -339,8 +336,7 @@ static void an_adopted_job_keeps_its_mark_over_a_restart_and_clears_it_at_the_en
 static void an_adopted_job_from_a_backup_is_confirmed_by_the_mark_it_was_adopted_from(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     runs_on_hosts(w);
     mark(w, "h1", THEIRS, 1, LOST_JOB);
     assert_true(adopt(w, "h1", "h2"));
@@ -356,8 +352,7 @@ static void an_adopted_job_from_a_backup_is_confirmed_by_the_mark_it_was_adopted
 static void an_orphan_that_is_broken_in_post_copy_is_adopted_in_that_mode(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     w->target = CORE_PC_BROKEN_TARGET;
     shows(w, &CORE_PC_BROKEN_SOURCE);
     mark(w, "h1", THEIRS, 1, LOST_JOB);
@@ -371,8 +366,7 @@ static void an_adopted_persistent_guest_stays_persistent(void **state)
 {
     (void)state;
     for (int persistent = 0; persistent < 2; persistent++) {
-        struct core_world *w = core_new();
-        identify(w, false);
+        struct core_world *w = identified_world(false);
         runs_on_hosts(w);
         core_guest(w, "g1")->is.persistent = persistent != 0;
         core_list(w, "h1");
@@ -386,8 +380,7 @@ static void an_adopted_persistent_guest_stays_persistent(void **state)
 static void only_an_orphan_between_two_known_nodes_is_adopted(void **state)
 {
     (void)state;
-    struct core_world *w = core_new();
-    identify(w, false);
+    struct core_world *w = identified_world(false);
     assert_false(adopt(w, "h1", "h2"));
     assert_non_null(strstr(w->err.text, "nothing to adopt"));
     mark(w, "h1", THEIRS, 1, LOST_JOB);

@@ -253,7 +253,7 @@ static void what_happened_unseen_is_read_from_the_sources_state(void **state)
     }
 }
 
-static void an_operators_word_ends_the_doubt(void **state)
+static void an_override_ends_an_unresolved_migration(void **state)
 {
     (void)state;
     struct core_world *w = core_flowing(NULL, false);
@@ -476,7 +476,7 @@ static void a_split_found_by_a_late_observation_is_reported(void **state)
 }
 
 /* Not of the newest, which went elsewhere and had nothing to do with it. */
-static void a_split_is_told_of_the_job_that_went_between_the_two(void **state)
+static void a_split_is_reported_for_the_job_between_its_two_nodes(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
@@ -527,11 +527,11 @@ TEST_FILE(test_outcome)
         cmocka_unit_test(what_the_source_says_at_the_call_decides),
         cmocka_unit_test(a_source_that_runs_is_no_proof_once_the_switch_over_was_seen),
         cmocka_unit_test(what_happened_unseen_is_read_from_the_sources_state),
-        cmocka_unit_test(an_operators_word_ends_the_doubt),
+        cmocka_unit_test(an_override_ends_an_unresolved_migration),
         cmocka_unit_test(a_guest_left_standing_runs_again_when_the_target_never_had_it),
         cmocka_unit_test(who_has_taken_it_over_is_told_truly),
         cmocka_unit_test(a_definition_left_behind_or_lost_is_told_and_the_move_still_succeeded),
-        cmocka_unit_test(a_split_is_told_of_the_job_that_went_between_the_two),
+        cmocka_unit_test(a_split_is_reported_for_the_job_between_its_two_nodes),
         cmocka_unit_test(a_guest_listed_as_running_twice_is_told_when_both_nodes_say_it_again),
         cmocka_unit_test(a_copy_that_stands_still_is_no_split),
         cmocka_unit_test(a_split_found_by_a_late_observation_is_reported),

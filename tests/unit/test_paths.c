@@ -64,7 +64,7 @@ static void a_limit_is_no_measurement_of_the_path(void **state)
     paths_fini(&paths);
 }
 
-static void what_tells_nothing_is_not_remembered(void **state)
+static void migrations_without_statistics_teach_no_path_speed(void **state)
 {
     (void)state;
     struct paths paths = {0};
@@ -107,7 +107,7 @@ TEST_FILE(test_paths)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(newer_migrations_count_more),
         cmocka_unit_test(a_limit_is_no_measurement_of_the_path),
-        cmocka_unit_test(what_tells_nothing_is_not_remembered),
+        cmocka_unit_test(migrations_without_statistics_teach_no_path_speed),
         cmocka_unit_test(the_pair_not_used_for_longest_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,7 +184,7 @@ static void only_the_hosts_or_an_operator_make_a_success(void **state)
     }
 }
 
-static void nothing_leads_out_of_or_into_no_phase(void **state)
+static void phase_none_has_no_transitions(void **state)
 {
     (void)state;
     for (enum trigger why = 0; why < TRIGGER_COUNT; why++)
@@ -227,7 +227,7 @@ TEST_FILE(test_phase)
         cmocka_unit_test(every_path_ends_within_a_bound),
         cmocka_unit_test(every_open_phase_can_still_succeed_or_fail),
         cmocka_unit_test(only_the_hosts_or_an_operator_make_a_success),
-        cmocka_unit_test(nothing_leads_out_of_or_into_no_phase),
+        cmocka_unit_test(phase_none_has_no_transitions),
         cmocka_unit_test(all_names_are_unique_and_lead_back),
     };
     return cmocka_run_group_tests_name("phase", tests, NULL, NULL);

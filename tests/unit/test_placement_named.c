@@ -55,7 +55,7 @@ static void what_a_node_said_is_found_again(void **state)
     }
 }
 
-static void counting_the_rest_is_asking_the_rest(void **state)
+static void rejections_counted_in_bulk_equal_rejections_of_each_node(void **state)
 {
     (void)state;
     static const char *const wanted[] = {"host-00000", "host-00001", "host-00255", "host-00256",
@@ -76,7 +76,7 @@ static void counting_the_rest_is_asking_the_rest(void **state)
 TEST_FILE(test_placement_named)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counting_the_rest_is_asking_the_rest),
+        cmocka_unit_test(rejections_counted_in_bulk_equal_rejections_of_each_node),
         cmocka_unit_test(what_a_node_said_is_found_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -378,7 +378,7 @@ static void the_last_observation_decides(void **state)
     }
 }
 
-static void a_namesake_keeps_it_away_and_is_waited_for(void **state)
+static void a_target_with_a_domain_of_that_name_is_waited_for(void **state)
 {
     (void)state;
     struct core_world *w = core_new();
@@ -582,7 +582,7 @@ TEST_FILE(test_prepare)
         cmocka_unit_test(before_hand_off_a_lost_or_closed_target_is_replaced),
         cmocka_unit_test(after_hand_off_the_job_belongs_to_its_target),
         cmocka_unit_test(the_last_observation_decides),
-        cmocka_unit_test(a_namesake_keeps_it_away_and_is_waited_for),
+        cmocka_unit_test(a_target_with_a_domain_of_that_name_is_waited_for),
         cmocka_unit_test(a_backup_that_began_while_it_waited_is_seen_before_hand_off),
         cmocka_unit_test(a_guest_that_turns_out_immovable_fails_before_any_call),
         cmocka_unit_test(a_policy_is_frozen_at_hand_off_and_not_before),

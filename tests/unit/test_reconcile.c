@@ -322,7 +322,7 @@ static void a_second_request_to_stop_is_tried_again(void **state)
     core_free(w);
 }
 
-static void a_source_left_paused_beside_a_running_target_is_told(void **state)
+static void a_source_left_paused_beside_a_running_target_is_reported(void **state)
 {
     (void)state;
     struct core_world *w = core_moving();
@@ -436,7 +436,7 @@ TEST_FILE(test_reconcile)
         cmocka_unit_test(an_abort_without_result_fails_after_the_guard_but_counts_late),
         cmocka_unit_test(a_paused_guest_is_asked_to_arrive_paused),
         cmocka_unit_test(a_second_request_to_stop_is_tried_again),
-        cmocka_unit_test(a_source_left_paused_beside_a_running_target_is_told),
+        cmocka_unit_test(a_source_left_paused_beside_a_running_target_is_reported),
         cmocka_unit_test(an_unproven_outcome_gives_its_place_to_others),
         cmocka_unit_test(observations_that_straddle_the_switch_over_report_no_split),
         cmocka_unit_test(a_target_stopped_by_an_io_error_is_no_success),

@@ -66,7 +66,7 @@ static void a_broken_stream_is_taken_up_again_by_one_order(void **state)
     core_free(w);
 }
 
-static void the_bandwidth_is_told_again(void **state)
+static void a_recovery_sets_the_bandwidth_again(void **state)
 {
     (void)state;
     struct core_world *w = core_flowing(
@@ -254,7 +254,7 @@ static void shows_deadline(struct core_world *w)
     assert_null(strstr(job->wait.reason, "no attempt worked")); /* the earlier window's end */
 }
 
-static void a_window_that_ends_is_told_and_opened_again_by_a_word(void **state)
+static void an_exhausted_recovery_is_reported_and_an_override_starts_it_again(void **state)
 {
     (void)state;
     struct core_world *w = broken();
@@ -449,7 +449,7 @@ static void an_abort_in_post_copy_is_refused_with_the_reason(void **state)
     }
 }
 
-static void an_operators_word_ends_it(void **state)
+static void an_override_ends_a_broken_post_copy(void **state)
 {
     (void)state;
     const struct {
@@ -497,7 +497,7 @@ static void resolving_a_migration_whose_abort_was_asked_for_ends_it_once(void **
     }
 }
 
-static void a_word_is_refused_where_nothing_is_in_doubt(void **state)
+static void an_override_of_a_healthy_migration_is_refused(void **state)
 {
     (void)state;
     struct core_world *w = core_flowing(NULL, false);
@@ -537,7 +537,7 @@ TEST_FILE(test_recovery_stories)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_stream_is_taken_up_again_by_one_order),
-        cmocka_unit_test(the_bandwidth_is_told_again),
+        cmocka_unit_test(a_recovery_sets_the_bandwidth_again),
         cmocka_unit_test(a_refused_try_is_followed_by_the_next_not_at_once),
         cmocka_unit_test(our_own_connection_lost_in_a_try_changes_nothing),
         cmocka_unit_test(nothing_is_ordered_while_bytes_move),
@@ -547,7 +547,7 @@ TEST_FILE(test_recovery_stories)
         cmocka_unit_test(a_half_that_is_gone_is_flagged_within_five_seconds),
         cmocka_unit_test(a_half_that_dies_during_a_try_is_flagged),
         cmocka_unit_test(a_host_that_cannot_be_asked_is_watched_for_ever),
-        cmocka_unit_test(a_window_that_ends_is_told_and_opened_again_by_a_word),
+        cmocka_unit_test(an_exhausted_recovery_is_reported_and_an_override_starts_it_again),
         cmocka_unit_test(a_clock_that_jumps_neither_ends_nor_stops_it),
         cmocka_unit_test(recovery_goes_on_after_a_restart),
         cmocka_unit_test(only_what_was_given_up_gives_its_place_to_others),
@@ -555,9 +555,9 @@ TEST_FILE(test_recovery_stories)
         cmocka_unit_test(a_post_copy_taken_over_whole_is_not_called_broken),
         cmocka_unit_test(one_that_breaks_long_after_it_was_taken_over_is_mended_too),
         cmocka_unit_test(an_abort_in_post_copy_is_refused_with_the_reason),
-        cmocka_unit_test(an_operators_word_ends_it),
+        cmocka_unit_test(an_override_ends_a_broken_post_copy),
         cmocka_unit_test(resolving_a_migration_whose_abort_was_asked_for_ends_it_once),
-        cmocka_unit_test(a_word_is_refused_where_nothing_is_in_doubt),
+        cmocka_unit_test(an_override_of_a_healthy_migration_is_refused),
         cmocka_unit_test(nothing_is_ordered_while_nothing_can_be_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void every_strategy_has_its_name(void **state)
     assert_int_equal(strategy_from_name("livemigrate"), STRATEGY_COUNT);
 }
 
-static void nothing_asks_for_nothing(void **state)
+static void empty_settings_constrain_nothing(void **state)
 {
     (void)state;
     static const char *const nothing[] = {
@@ -354,7 +354,7 @@ TEST_FILE(test_settings)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy_has_its_name),
-        cmocka_unit_test(nothing_asks_for_nothing),
+        cmocka_unit_test(empty_settings_constrain_nothing),
         cmocka_unit_test(everything_is_read),
         cmocka_unit_test(the_overlay_wins_field_by_field),
         cmocka_unit_test(what_is_wrong_is_refused_in_either_text_and_leaves_nothing),

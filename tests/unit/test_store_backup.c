@@ -3,6 +3,9 @@
 #include "tests/unit/test_store_files.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -233,6 +236,118 @@ static void a_restore_that_was_killed_is_begun_anew(void **state)
     remove_tree(dir);
 }
 
+/* A kill between the two leaves samples only: that is not taken for a store. */
+static void the_objects_are_put_in_place_last(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct backup_report report;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX], order[256] = "";
+    char room[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    must_open(f);
+    commit_job(f->store, "a", 1);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    in(f, "other", dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    assert_true(inotify_add_watch(watch, dir, IN_MOVED_TO) >= 0);
+    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    ssize_t n = read(watch, room, sizeof room);
+    for (ssize_t at = 0; at < n;) {
+        const struct inotify_event *event = (const void *)(room + at);
+        size_t used = strlen(order);
+        (void)snprintf(order + used, sizeof order - used, "%.64s ", event->name);
+        at += (ssize_t)(sizeof *event + event->len);
+    }
+    assert_string_equal(order, "samples.db ferry.db ");
+    (void)close(watch);
+    remove_tree(dir);
+}
+
+/* ---- beside a writer ---- */
+
+enum { PAIRS_MAX = 500, BACKUPS = 3, OLD_JOBS = 2000 };
+struct writer {
+    struct store *store;
+    atomic_bool stops;
+    atomic_int written;
+};
+
+static void pair_name(int i, char *out)
+{
+    (void)snprintf(out, 32, "pair-%d", i);
+}
+
+/* A migration, then its sample: never the other way round. */
+static void *write_pairs(void *arg)
+{
+    struct writer *writer = arg;
+    char uid[32];
+    for (int i = 0; i < PAIRS_MAX && !writer->stops; i++) {
+        pair_name(i, uid);
+        commit_job(writer->store, uid, i + 1);
+        append_sample(writer->store, uid, 1);
+        writer->written = i + 1;
+    }
+    return NULL;
+}
+
+static bool found(void *ctx, const struct store_job *row)
+{
+    (void)row;
+    *(bool *)ctx = true;
+    return true;
+}
+
+static void must_be_one_moment(const char *dir, int written)
+{
+    struct err err = {0};
+    struct store *restored = store_sqlite_open(dir, &err);
+    assert_non_null(restored);
+    for (int i = 0; i < written; i++) {
+        char uid[32];
+        bool known = false;
+        pair_name(i, uid);
+        assert_true(restored->ops->find_job(restored, "default", uid, found, &known, &err));
+        if (!known && samples_of(restored, uid) > 0)
+            fail_msg("a sample of %s, which the backup does not know", uid);
+    }
+    store_free(restored);
+}
+
+static void no_sample_is_of_a_migration_that_the_backup_does_not_know(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct backup_report report;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX], old[32];
+    pthread_t thread;
+    must_open(f);
+    f->store->ops->begin(f->store);
+    for (int i = 0; i < OLD_JOBS; i++) { /* so that a copy lasts longer than a commit */
+        (void)snprintf(old, sizeof old, "old-%d", i);
+        put_job(f->store, old, 1, "succeeded");
+    }
+    must_commit(f->store);
+    struct writer writer = {.store = f->store};
+    assert_int_equal(pthread_create(&thread, NULL, write_pairs, &writer), 0);
+    in(f, "b.ferry", file);
+    in(f, "other", dir);
+    for (int i = 0; i < BACKUPS; i++) {
+        int before = writer.written;
+        while (writer.written < before + 2 && before < PAIRS_MAX - 10)
+            (void)usleep(1000);
+        (void)must_back_up(f, file);
+        int written = writer.written + 5;
+        assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+        must_be_one_moment(dir, written);
+        remove_tree(dir);
+    }
+    writer.stops = true;
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 /* Every byte of header and databases that is flipped is noticed, every missing one too. */
 static void damage_is_refused_and_leaves_no_directory(void **state)
 {
@@ -290,6 +405,10 @@ TEST_FILE(test_store_backup)
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(a_store_is_never_overwritten, fixture_setup,
                                         fixture_teardown),
+        cmocka_unit_test_setup_teardown(the_objects_are_put_in_place_last, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(no_sample_is_of_a_migration_that_the_backup_does_not_know,
+                                        fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(damage_is_refused_and_leaves_no_directory, fixture_setup,
                                         fixture_teardown),
     };

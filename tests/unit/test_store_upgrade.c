@@ -250,7 +250,7 @@ static void a_step_that_stops_half_way_leaves_version_1(void **state)
 }
 
 /* The objects came forward, then the samples cannot: neither did. */
-static void one_file_alone_does_not_come_forward(void **state)
+static void an_upgrade_changes_both_files_or_neither(void **state)
 {
     struct fixture *f = *state;
     char path[TEST_PATH_MAX], before[TEST_PICTURE_MAX], after[TEST_PICTURE_MAX];
@@ -279,7 +279,7 @@ TEST_FILE(test_store_upgrade)
         TEST(events_that_repeat_become_one_with_its_count),
         TEST(an_old_file_with_too_many_events_keeps_the_newest),
         TEST(a_step_that_stops_half_way_leaves_version_1),
-        TEST(one_file_alone_does_not_come_forward),
+        TEST(an_upgrade_changes_both_files_or_neither),
     };
     return cmocka_run_group_tests_name("store_upgrade", tests, NULL, NULL);
 }

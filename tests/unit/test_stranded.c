@@ -191,6 +191,73 @@ static void a_split_of_a_frozen_job_s_guest_is_reported(void **state)
     core_free(w);
 }
 
+/* One guest, one incident: while it is split nobody is paged for one broken copy too. */
+static void a_split_guest_is_not_reported_as_stranded_too(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    also_on_h2(w, &CORE_RUNS);
+    core_advance(w, 30000);
+    assert_true(is_open(w, INCIDENT_SPLIT));
+    shows(w, &CORE_PC_BROKEN_SOURCE);
+    core_advance(w, 120000);
+    assert_true(is_open(w, INCIDENT_SPLIT));
+    assert_false(is_open(w, INCIDENT_STRANDED));
+    assert_int_equal(core_count_events(w, "Stranded", NULL), 0);
+    core_free(w);
+}
+
+/* It left that state while one node was unreachable and is in it again: the same incident. */
+static void a_guest_that_is_stranded_again_before_its_incident_ended_is_reported_once(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    shows(w, &CORE_PC_BROKEN_SOURCE);
+    also_on_h2(w, &CORE_RUNS);
+    core_advance(w, 80000);
+    assert_int_equal(core_count_events(w, "Stranded", NULL), 1);
+    core_connect(w, "h2", false);
+    shows(w, &CORE_ABSENT);
+    core_advance(w, 15000);
+    shows(w, &CORE_PC_BROKEN_SOURCE);
+    core_advance(w, 120000);
+    assert_true(is_open(w, INCIDENT_STRANDED));
+    assert_int_equal(core_count_events(w, "Stranded", NULL), 1);
+    core_free(w);
+}
+
+/* Each time the hosts are asked before somebody is paged: the list may be old. */
+static void the_second_time_too_the_hosts_are_asked_before_the_page(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    shows(w, &CORE_PC_BROKEN_SOURCE);
+    core_advance(w, 70000);
+    shows(w, &CORE_RUNS);
+    core_advance(w, 15000);
+    assert_false(is_open(w, INCIDENT_STRANDED));
+    shows(w, &CORE_PC_BROKEN_SOURCE);
+    w->source = CORE_RUNS;
+    core_advance(w, 80000);
+    assert_false(is_open(w, INCIDENT_STRANDED));
+    assert_int_equal(core_count_events(w, "Stranded", NULL), 1);
+    core_free(w);
+}
+
+/* The last state of an unreachable node is no better after another ten seconds. */
+static void an_unreachable_node_does_not_delay_the_page(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    shows(w, &CORE_PC_BROKEN_SOURCE);
+    also_on_h2(w, &CORE_PC_BROKEN_TARGET);
+    core_connect(w, "h2", false);
+    w->target = CORE_BLIND;
+    core_advance(w, 64000);
+    assert_true(is_open(w, INCIDENT_STRANDED));
+    core_free(w);
+}
+
 TEST_FILE(test_stranded)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +270,10 @@ TEST_FILE(test_stranded)
         cmocka_unit_test(a_page_does_not_end_while_one_of_its_nodes_is_unreachable),
         cmocka_unit_test(a_split_does_not_end_while_one_of_its_nodes_is_unreachable),
         cmocka_unit_test(a_split_of_a_frozen_job_s_guest_is_reported),
+        cmocka_unit_test(a_split_guest_is_not_reported_as_stranded_too),
+        cmocka_unit_test(a_guest_that_is_stranded_again_before_its_incident_ended_is_reported_once),
+        cmocka_unit_test(the_second_time_too_the_hosts_are_asked_before_the_page),
+        cmocka_unit_test(an_unreachable_node_does_not_delay_the_page),
     };
     return cmocka_run_group_tests_name("stranded", tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static void arrives_running(struct core_world *w, bool told)
     core_advance(w, 500);
 }
 
-static void it_is_paused_on_the_target_at_once(void **state)
+static void a_guest_paused_by_its_user_is_paused_on_the_target_at_once(void **state)
 {
     (void)state;
     for (int told = 0; told < 2; told++) {
@@ -491,7 +491,7 @@ static void a_migration_that_failed_has_no_final_numbers(void **state)
 TEST_FILE(test_userpause)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_paused_on_the_target_at_once),
+        cmocka_unit_test(a_guest_paused_by_its_user_is_paused_on_the_target_at_once),
         cmocka_unit_test(a_long_switch_over_after_the_last_sample_is_no_users_pause),
         cmocka_unit_test(a_user_who_lets_it_run_again_finds_it_running),
         cmocka_unit_test(in_post_copy_a_pause_of_the_source_is_not_the_user_s),

@@ -59,7 +59,7 @@ static const struct {
      WHERE "unknown field 'host'"},
 };
 
-static void what_cannot_be_meant_is_refused(void **state)
+static void malformed_volume_requests_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(malformed); i++) {
@@ -498,7 +498,7 @@ static void the_list_of_small_nodes_is_bounded_and_forgets(void **state)
 TEST_FILE(test_volumes)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_meant_is_refused),
+        cmocka_unit_test(malformed_volume_requests_are_refused),
         cmocka_unit_test(at_most_sixteen_disks_move),
         cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(disk_kinds_and_guests_that_cannot_are_refused_in_kubevirts_words),

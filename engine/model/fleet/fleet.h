@@ -69,7 +69,6 @@ struct fleet {
     struct fleet_queue queue;
     uint64_t version;        /* grows with every change; each object has the version of its last */
     uint64_t guests_version; /* version of the newest change to any guest */
-    uint64_t policies_version;  /* grows when a policy or a namespace's labels change */
     struct heap pending_change; /* guests with a pending change, by time */
     struct heap split;          /* guests seen running on two nodes, by time */
     struct heap stranded;       /* guests left in a migration, by time */
