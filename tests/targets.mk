@@ -254,9 +254,10 @@ dashboards-render: ## pictures of the dashboards with Grafana's own components: 
 	@BUILD="$(BUILD)" PROMETHEUS="$(PROMETHEUS)" SPAN="$(SPAN)" tests/dashboards/draw
 
 .PHONY: scores
-scores: ## how often the analyser is right: docs/analyser-scores.md
+scores: ## how often the analyser is right: docs/analyser-scores.md; MESSAGES=file: also how many of those a rule recognises
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/test-cases
 	@$(BUILD)/gcc/test-cases test_cases --scores docs/analyser-scores.md
+	$(if $(MESSAGES),@$(BUILD)/gcc/test-cases test_cases --coverage $(MESSAGES))
 
 .PHONY: likeness
 likeness: ## learn the words of known failures again: analyzer/judge/likeness.def from tests/cases/

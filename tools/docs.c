@@ -357,22 +357,34 @@ static void errors(FILE *out)
 #undef ERR
 }
 
+static void exits(FILE *out)
+{
+    head(out, "Exit status", "Of every verb of `ferry`.", "status | meaning");
+#define EXIT_STATUS(id, number, help) (void)fprintf(out, "| %d | %s |\n", number, help);
+#include "cli/common/exit.def"
+#undef EXIT_STATUS
+}
+
 enum {
 #define GROUP(id, name, help) GROUP_##id,
 #include "analyzer/judge/cause.def"
 #undef GROUP
 };
 
+#define FAMILY(id, name, help) static const char family_of_##id[] = name;
+#include "analyzer/judge/cause.def"
+#undef FAMILY
+
 /* One chapter per group: verdicts link to it. */
 static void cause_group(FILE *out, const char *name, const char *help, int group)
 {
     char title[64];
     (void)snprintf(title, sizeof title, "Causes: %s", name);
-    head(out, title, help, "cause | plane | recoverable | meaning | what to do");
-#define CAUSE(id, name, own, plane, recoverable, meaning, action)                                 \
-    if (GROUP_##own == group)                                                                     \
-        (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #plane, #recoverable, meaning, \
-                      action);
+    head(out, title, help, "cause | family | plane | recoverable | meaning | what to do");
+#define CAUSE(id, name, own, family, plane, recoverable, meaning, action)                   \
+    if (GROUP_##own == group)                                                               \
+        (void)fprintf(out, "| `%s` | %s | %s | %s | %s | %s |\n", name, family_of_##family, \
+                      #plane, #recoverable, meaning, action);
 #include "analyzer/judge/cause.def"
 #undef CAUSE
 }
@@ -383,6 +395,11 @@ static void causes(FILE *out)
 #define PLANE(id, name, help) row(out, name, help);
 #include "analyzer/judge/cause.def"
 #undef PLANE
+    head(out, "Families", "Who has to look where; named when the evidence carries no cause.",
+         "family | meaning");
+#define FAMILY(id, name, help) row(out, name, help);
+#include "analyzer/judge/cause.def"
+#undef FAMILY
 #define GROUP(id, name, help) cause_group(out, name, help, GROUP_##id);
 #include "analyzer/judge/cause.def"
 #undef GROUP
@@ -516,6 +533,7 @@ static void vocabulary_page(FILE *out)
     ownership(out);
     causes(out);
     errors(out);
+    exits(out);
     calls(out);
     incidents(out);
     log_fields(out);

@@ -12,10 +12,12 @@
 #undef GROUP
 
 static const struct cause_row rows[CAUSE_COUNT] = {
-    [CAUSE_NONE] = {"none", GROUP_NOFAULT, PLANE_NONE, RECOVERABLE_UNKNOWN, "", "", ""},
-#define CAUSE(id, name, group, plane, recoverable, meaning, action)                    \
-    [CAUSE_##id] = {name,    GROUP_##group, PLANE_##plane,  RECOVERABLE_##recoverable, \
-                    meaning, action,        runbook_##group},
+    [CAUSE_NONE] = {"none", GROUP_NOFAULT, FAMILY_NO_FAULT, PLANE_NONE, RECOVERABLE_UNKNOWN, "", "",
+                    ""},
+#define CAUSE(id, name, group, family, plane, recoverable, meaning, action)                       \
+    [CAUSE_##                                                                                     \
+        id] = {name,    GROUP_##group, FAMILY_##family, PLANE_##plane, RECOVERABLE_##recoverable, \
+               meaning, action,        runbook_##group},
 #include "analyzer/judge/cause.def"
 #undef CAUSE
 };
@@ -39,6 +41,26 @@ bool cause_has_plane(enum cause cause, enum plane plane)
     enum plane own = cause_row(cause)->plane;
     return own == plane || (own == PLANE_OPEN && (plane == PLANE_CONTROL || plane == PLANE_DATA)) ||
            (own == PLANE_NONE_OR_CONTROL && (plane == PLANE_NONE || plane == PLANE_CONTROL));
+}
+
+static const char *const families[FAMILY_COUNT] = {
+#define FAMILY(id, name, help) [FAMILY_##id] = name,
+#include "analyzer/judge/cause.def"
+#undef FAMILY
+};
+
+const char *family_name(enum family family)
+{
+    assert(family < FAMILY_COUNT);
+    return families[family];
+}
+
+enum family family_from_name(const char *name)
+{
+    enum family family = 0;
+    while (family < FAMILY_COUNT && strcmp(families[family], name) != 0)
+        family++;
+    return family;
 }
 
 const char *plane_name(enum plane plane)

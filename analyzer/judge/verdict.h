@@ -38,9 +38,15 @@ enum cause_group {
 #undef GROUP
     GROUP_COUNT
 };
+enum family {
+#define FAMILY(id, name, help) FAMILY_##id,
+#include "analyzer/judge/cause.def"
+#undef FAMILY
+    FAMILY_COUNT
+};
 enum cause {
     CAUSE_NONE, /* nothing to explain: it succeeded, or has not ended */
-#define CAUSE(id, name, group, plane, recoverable, meaning, action) CAUSE_##id,
+#define CAUSE(id, name, group, family, plane, recoverable, meaning, action) CAUSE_##id,
 #include "analyzer/judge/cause.def"
 #undef CAUSE
     CAUSE_COUNT
@@ -48,6 +54,7 @@ enum cause {
 struct cause_row {
     const char *name;
     enum cause_group group;
+    enum family family;
     enum plane plane;
     enum recoverable recoverable;
     const char *meaning, *action;
@@ -115,6 +122,8 @@ static inline bool verdict_is_irrecoverable(enum outcome outcome, enum guest_at 
 }
 
 const char *plane_name(enum plane plane);
+const char *family_name(enum family family);
+enum family family_from_name(const char *name); /* FAMILY_COUNT: no such */
 const char *recoverable_name(enum recoverable recoverable);
 const char *failed_at_name(enum failed_at at); /* FAILED_AT_NONE: "" */
 const char *point_role_name(enum point_role role);

@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "base/queue.h"
 #include "cli/common/cli.h"
+#include "cli/common/parse.h"
 #include "cli/doctor/diagnose.h"
 #include "cli/doctor/ports.h"
 #include "cli/doctor/report.h"
@@ -315,7 +316,7 @@ int verb_doctor(int argc, char **argv)
     };
     struct doctor d = {.config_file = CONFIG_FILE_DEFAULT, .timeout_ms = TIMEOUT_MS};
     cli_options_init(&d.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
+    if (!cli_parse(&argp, argc, argv, &d))
         return EXIT_USAGE;
     struct err err = {0};
     int status;

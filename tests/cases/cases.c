@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyzer/judge/rule.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -45,6 +46,23 @@ void cases_give(struct json_object *line, const struct evidence_sink *sink)
 
 /* ---- its judgement ---- */
 
+bool cases_is_specific(const struct ruleset *rules, const char *rule)
+{
+    for (unsigned i = 0; i < rules->n_rules; i++)
+        if (strcmp(rules->rules[i].id, rule) == 0)
+            return rules->rules[i].rank >= RANK_SPECIFIC;
+    return false;
+}
+
+/* The message that the verdict quotes first; 0: a fact. */
+static unsigned line_of(const struct verdict *verdict)
+{
+    unsigned line = 0;
+    if (verdict->n_points > 0 && verdict->points[0].role == POINT_FOR)
+        (void)sscanf(verdict->points[0].origin, "message %u", &line);
+    return line;
+}
+
 static void on_fired(void *ctx, const char *rule, enum cause cause, enum point_role role)
 {
     struct case_result *result = ctx;
@@ -56,15 +74,39 @@ static void on_fired(void *ctx, const char *rule, enum cause cause, enum point_r
     fired->role = role;
 }
 
+static bool read_acceptable(struct json_object *line, struct case_result *result, struct err *err)
+{
+    struct json_object *list = json_at(line, "label.acceptable");
+    size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < n && i < CASE_ACCEPTABLE_MAX; i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(list, i));
+        result->acceptable[i] = cause_from_name(name);
+        if (result->acceptable[i] == CAUSE_COUNT)
+            return err_set(err, ERR_INVALID, "no such cause: %s", name);
+        result->n_acceptable++;
+    }
+    return true;
+}
+
 bool cases_label(struct json_object *line, struct case_result *result, struct err *err)
 {
-    const char *id = "", *plane = "", *cause = "";
+    const char *id = "", *plane = "", *cause = "", *family = "", *program = "";
+    int64_t message = 0;
     if (!json_get_text(line, "id", "", &id, err) ||
+        !json_get_text(line, "program", "", &program, err) ||
         !json_get_text(line, "label.plane", "", &plane, err) ||
-        !json_get_text(line, "label.cause", "", &cause, err))
+        !json_get_text(line, "label.cause", "", &cause, err) ||
+        !json_get_text(line, "label.family", "", &family, err) ||
+        !json_get_i64(line, "label.line", 0, &message, err) || !read_acceptable(line, result, err))
         return false;
     TEXT_SET(result->id, id);
+    TEXT_SET(result->program, program);
+    result->line = (unsigned)message;
     result->cause = cause_from_name(cause);
+    if (result->cause < CAUSE_COUNT)
+        result->family = cause_row(result->cause)->family;
+    if (family[0] != '\0' && family_from_name(family) != result->family)
+        return err_set(err, ERR_INVALID, "%s: %s is not of the family %s", id, cause, family);
     while (result->plane < PLANE_COUNT && strcmp(plane_name(result->plane), plane) != 0)
         result->plane++;
     return (result->cause < CAUSE_COUNT && result->plane < PLANE_COUNT) ||
@@ -87,6 +129,9 @@ static bool judge_line(struct cases *cases, struct judge *judge, const char *tex
     judge_fired(judge, on_fired, result);
     result->said = verdict.cause;
     result->said_plane = verdict.plane;
+    result->said_family = cause_row(verdict.cause)->family;
+    result->said_line = line_of(&verdict);
+    result->is_recognised = cases_is_specific(cases->rules, verdict.rule);
     result->confidence = verdict.confidence;
     result->is_guess = strcmp(verdict.rule, "likeness") == 0;
     cases->n++;
@@ -111,7 +156,7 @@ static bool judge_lines(struct cases *cases, FILE *in, struct err *err)
     return true;
 }
 
-bool cases_add(struct cases *cases, const char *file, bool is_real, struct err *err)
+bool cases_add(struct cases *cases, const char *file, enum case_kind kind, struct err *err)
 {
     FILE *in = fopen(file, "re");
     if (in == NULL)
@@ -123,7 +168,7 @@ bool cases_add(struct cases *cases, const char *file, bool is_real, struct err *
     (void)fclose(in);
     if (!done)
         return err_wrap(err, "%s", file);
-    cases->is_real[cases->n_files] = is_real;
+    cases->kinds[cases->n_files] = kind;
     cases->files[cases->n_files++] = file;
     return true;
 }
@@ -148,7 +193,8 @@ bool cases_is_single(const struct cases *cases, const char *rule)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < cases->n && n < 2; i++)
-        n += cases->is_real[cases->results[i].file] && fired_in(&cases->results[i], rule);
+        n += cases->kinds[cases->results[i].file] == CASES_REAL &&
+             fired_in(&cases->results[i], rule);
     return n == 1;
 }
 
@@ -175,24 +221,110 @@ static unsigned bin_of(double confidence)
     return bin;
 }
 
-struct score cases_score(const struct cases *cases, unsigned file)
+static bool has_family(const struct case_result *r)
+{
+    bool fits = r->said_family == r->family;
+    for (unsigned i = 0; i < r->n_acceptable; i++)
+        fits |= cause_row(r->acceptable[i])->family == r->said_family;
+    return fits;
+}
+
+static bool has_plane(const struct case_result *r)
+{
+    bool fits = r->said_plane == r->plane;
+    for (unsigned i = 0; i < r->n_acceptable; i++)
+        fits |= cause_has_plane(r->acceptable[i], r->said_plane);
+    return fits;
+}
+
+bool cases_is_fair(const struct case_result *r)
+{
+    bool fits = r->said == r->cause;
+    for (unsigned i = 0; i < r->n_acceptable; i++)
+        fits |= r->acceptable[i] == r->said;
+    return fits;
+}
+
+static void add_to(struct score *score, const struct cases *cases, const struct case_result *r)
+{
+    bool is_right = r->said == r->cause, is_fair = cases_is_fair(r);
+    bool strict = !r->is_guess && !rests_on_singles(cases, r);
+    unsigned bin = bin_of(r->confidence);
+    double miss = r->confidence - is_fair;
+    score->n++;
+    score->causes += is_right;
+    score->families += r->said_family == r->family;
+    score->planes += r->said_plane == r->plane;
+    score->fair_causes += is_fair;
+    score->fair_families += has_family(r);
+    score->fair_planes += has_plane(r);
+    score->lines += is_fair && r->line > 0;
+    score->right_lines += is_fair && r->line > 0 && r->said_line == r->line;
+    score->recognised += r->is_recognised;
+    score->brier += miss * miss;
+    score->strict_causes += strict ? is_right : r->cause == CAUSE_UNKNOWN;
+    score->strict_planes += strict && r->said_plane == r->plane;
+    score->matrix[r->plane][r->said_plane]++;
+    score->bin_n[bin]++;
+    score->bin_right[bin] += is_fair;
+    score->bin_sum[bin] += r->confidence;
+}
+
+struct score cases_score_program(const struct cases *cases, unsigned file, const char *program)
 {
     struct score score = {0};
+    for (unsigned i = 0; i < cases->n; i++)
+        if (cases->results[i].file == file &&
+            (program == NULL || strcmp(cases->results[i].program, program) == 0))
+            add_to(&score, cases, &cases->results[i]);
+    if (score.n > 0)
+        score.brier /= score.n;
+    return score;
+}
+
+struct score cases_score(const struct cases *cases, unsigned file)
+{
+    return cases_score_program(cases, file, NULL);
+}
+
+double cases_macro_f1(const struct cases *cases, unsigned file)
+{
+    unsigned was[CAUSE_COUNT] = {0}, said[CAUSE_COUNT] = {0}, right[CAUSE_COUNT] = {0}, n = 0;
+    double sum = 0;
     for (unsigned i = 0; i < cases->n; i++) {
         const struct case_result *r = &cases->results[i];
         if (r->file != file)
             continue;
-        bool is_right = r->said == r->cause, strict = !r->is_guess && !rests_on_singles(cases, r);
-        unsigned bin = bin_of(r->confidence);
-        score.n++;
-        score.causes += is_right;
-        score.planes += r->said_plane == r->plane;
-        score.strict_causes += strict ? is_right : r->cause == CAUSE_UNKNOWN;
-        score.strict_planes += strict && r->said_plane == r->plane;
-        score.matrix[r->plane][r->said_plane]++;
-        score.bin_n[bin]++;
-        score.bin_right[bin] += is_right;
-        score.bin_sum[bin] += r->confidence;
+        was[r->cause]++;
+        said[r->said]++;
+        right[r->cause] += r->said == r->cause;
     }
-    return score;
+    for (enum cause cause = 0; cause < CAUSE_COUNT; cause++)
+        if (was[cause] > 0) {
+            n++;
+            sum += 2.0 * right[cause] / (was[cause] + said[cause]);
+        }
+    return n == 0 ? 0 : sum / n;
+}
+
+static int surer_first(const void *a, const void *b)
+{
+    const struct case_result *const *x = a, *const *y = b;
+    return ((*x)->confidence < (*y)->confidence) - ((*x)->confidence > (*y)->confidence);
+}
+
+double cases_accuracy_at(const struct cases *cases, unsigned file, double share)
+{
+    const struct case_result **list = calloc(cases->n + 1, sizeof *list);
+    unsigned n = 0, right = 0;
+    for (unsigned i = 0; list != NULL && i < cases->n; i++)
+        if (cases->results[i].file == file)
+            list[n++] = &cases->results[i];
+    if (n > 0)
+        qsort(list, n, sizeof *list, surer_first);
+    unsigned wanted = (unsigned)(n * share + 0.5);
+    for (unsigned i = 0; i < wanted; i++)
+        right += cases_is_fair(list[i]);
+    free(list);
+    return wanted == 0 ? 0 : 1.0 * right / wanted;
 }

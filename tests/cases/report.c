@@ -1,6 +1,7 @@
 /* report.c - the scoreboard for people. See cases.h. */
 #include <string.h>
 
+#include "base/own.h"
 #include "tests/cases/cases.h"
 
 static double percent(unsigned part, unsigned whole)
@@ -14,15 +15,36 @@ static void figure(const char *what, unsigned right, const struct score *score, 
                   percent(right, score->n));
 }
 
-static void figures(const struct score *score, bool is_real, FILE *out)
+static void figures(const struct score *score, enum case_kind kind, FILE *out)
 {
     (void)fprintf(out, "| | right | n | share |\n|---|---|---|---|\n");
     figure("plane", score->planes, score, out);
+    figure("family", score->families, score, out);
     figure("cause", score->causes, score, out);
-    if (is_real) {
+    if (kind != CASES_INVENTED) {
+        figure("plane, acceptable", score->fair_planes, score, out);
+        figure("family, acceptable", score->fair_families, score, out);
+        figure("cause, acceptable", score->fair_causes, score, out);
+    }
+    if (kind == CASES_REAL) {
         figure("plane, strict", score->strict_planes, score, out);
         figure("cause, strict", score->strict_causes, score, out);
     }
+}
+
+static void quality(const struct cases *cases, unsigned file, const struct score *score, FILE *out)
+{
+    static const double shares[] = {0.25, 0.5, 0.75, 1};
+    (void)fprintf(out, "\nMacro-F1 of the causes %.2f, Brier score %.3f",
+                  cases_macro_f1(cases, file), score->brier);
+    if (score->lines > 0)
+        (void)fprintf(out, ", right line quoted in %u of %u right verdicts", score->right_lines,
+                      score->lines);
+    (void)fprintf(out, ". Acceptable causes among the surest");
+    for (size_t i = 0; i < COUNT(shares); i++)
+        (void)fprintf(out, "%s %.0f %%: %.1f %%", i > 0 ? "," : "", 100 * shares[i],
+                      100 * cases_accuracy_at(cases, file, shares[i]));
+    (void)fprintf(out, ".\n");
 }
 
 static void confusion(const struct score *score, FILE *out)
@@ -61,7 +83,7 @@ static void calibration(const struct score *score, FILE *out)
 {
     static const char *const names[CASE_BINS] = {"below 0.3",  "0.3 to 0.5", "0.5 to 0.7",
                                                  "0.7 to 0.8", "0.8 to 0.9", "0.9 and more"};
-    (void)fprintf(out, "\n| confidence | n | cause right | share | mean confidence |\n"
+    (void)fprintf(out, "\n| confidence | n | acceptable | share | mean confidence |\n"
                        "|---|---|---|---|---|\n");
     for (unsigned i = 0; i < CASE_BINS; i++)
         if (score->bin_n[i] > 0)
@@ -76,7 +98,7 @@ static void singles(const struct cases *cases, FILE *out)
     (void)fprintf(out, "\n## Rules that fire on exactly one case\n\n");
     for (unsigned i = 0; i < cases->n; i++)
         for (unsigned r = 0; r < cases->results[i].n_fired; r++)
-            if (cases->is_real[cases->results[i].file] &&
+            if (cases->kinds[cases->results[i].file] == CASES_REAL &&
                 cases_is_single(cases, cases->results[i].fired[r].id))
                 (void)fprintf(out, "%s`%s` (%s)", n++ > 0 ? ", " : "",
                               cases->results[i].fired[r].id, cases->results[i].id);
@@ -85,21 +107,27 @@ static void singles(const struct cases *cases, FILE *out)
 
 void cases_report(const struct cases *cases, FILE *out)
 {
-    (void)fprintf(out,
-                  "# How often the analyser is right\n\nWritten by `make scores`: %zu rules, "
-                  "version %s. *Strict*: a verdict that rests only on rules\nwhich fire on exactly "
-                  "one real case, or on a guess by words, counts as unknown. What was laid aside "
-                  "and how it was scored first: "
-                  "[analyser-first-score.md](analyser-first-score.md).\n",
-                  ruleset_count(cases->rules), ruleset_version(cases->rules));
+    (void)fprintf(
+        out,
+        "# How often the analyser is right\n\nWritten by `make scores`: %zu rules, "
+        "version %s. *Strict*: a verdict that rests only on rules\nwhich fire on exactly "
+        "one real case, or on a guess by words, counts as unknown. *Acceptable*: the label or "
+        "another cause\nthat its reader would defend. What was laid aside "
+        "and how it was scored first: "
+        "[analyser-first-score.md](analyser-first-score.md).\n",
+        ruleset_count(cases->rules), ruleset_version(cases->rules));
     for (unsigned file = 0; file < cases->n_files; file++) {
         struct score score = cases_score(cases, file);
         (void)fprintf(out, "\n## %s\n\n", cases->files[file]);
-        if (!cases->is_real[file])
+        if (cases->kinds[file] == CASES_INVENTED)
             (void)fprintf(out, "Invented cases: they show what got lost, not how good it is.\n\n");
-        figures(&score, cases->is_real[file], out);
+        figures(&score, cases->kinds[file], out);
+        quality(cases, file, &score, out);
         confusion(&score, out);
-        confused_causes(cases, file, out);
+        if (cases->kinds[file] == CASES_MESSAGES)
+            cases_report_programs(cases, file, out);
+        else
+            confused_causes(cases, file, out);
         calibration(&score, out);
     }
     singles(cases, out);

@@ -3,6 +3,7 @@
  *   test_cases                  the tests
  *   test_cases --scores [FILE]  figures, confusion, calibration (Markdown)
  *   test_cases --show [ID...]   the cases that are wrong, or these, with the rules that fired
+ *   test_cases --coverage FILE  messages without labels: how many a specific rule recognises
  */
 #include "tests/test.h"
 
@@ -16,26 +17,28 @@
 static const struct {
     const char *file;
     double plane, cause;
-    bool is_real;
+    enum case_kind kind;
 } floors[] = {
-    {"tests/cases/known.jsonl", 98, 97, true},
-    {"tests/cases/held.jsonl", 96, 91, true},
-    {"tests/cases/harvested.jsonl", 97, 95, true},
-    {"tests/cases/gathered.jsonl", 92, 75, true}, /* by another reader */
-    {"tests/cases/novel.jsonl", 97, 91, true},    /* chosen for texts that no case had */
-    {"tests/cases/sampled.jsonl", 94, 84, true},  /* a natural sample of three readers */
-    {"tests/cases/unseen.jsonl", 85, 60, true},   /* the same; nothing may be learned from them */
-    {"tests/cases/misleading.jsonl", 97, 95, false},
-    {"tests/cases/invented_control.jsonl", 97, 95, false},
-    {"tests/cases/invented_data.jsonl", 97, 95, false},
-    {"tests/cases/composed.jsonl", 96, 92, false},
+    {"tests/cases/known.jsonl", 98, 97, CASES_REAL},
+    {"tests/cases/held.jsonl", 96, 91, CASES_REAL},
+    {"tests/cases/harvested.jsonl", 97, 95, CASES_REAL},
+    {"tests/cases/gathered.jsonl", 92, 75, CASES_REAL}, /* by another reader */
+    {"tests/cases/novel.jsonl", 97, 91, CASES_REAL},    /* chosen for texts that no case had */
+    {"tests/cases/sampled.jsonl", 94, 84, CASES_REAL},  /* a natural sample of three readers */
+    {"tests/cases/unseen.jsonl", 85, 60,
+     CASES_REAL}, /* the same; nothing may be learned from them */
+    {"tests/cases/messages.jsonl", 50, 30, CASES_MESSAGES}, /* drawn by seed */
+    {"tests/cases/misleading.jsonl", 97, 95, CASES_INVENTED},
+    {"tests/cases/invented_control.jsonl", 97, 95, CASES_INVENTED},
+    {"tests/cases/invented_data.jsonl", 97, 95, CASES_INVENTED},
+    {"tests/cases/composed.jsonl", 96, 92, CASES_INVENTED},
 };
 
 static bool judge_all(struct cases *cases, struct err *err)
 {
     for (size_t i = 0; i < COUNT(floors); i++)
         if (access(floors[i].file, R_OK) == 0 &&
-            !cases_add(cases, floors[i].file, floors[i].is_real, err))
+            !cases_add(cases, floors[i].file, floors[i].kind, err))
             return false;
     return cases->n > 0 || err_set(err, ERR_INVALID, "no cases: start it in the project's folder");
 }
@@ -69,7 +72,7 @@ static void a_sure_verdict_is_right(void **state)
     unsigned n = 0, right = 0, all = 0;
     for (unsigned file = 0; file < cases->n_files; file++) {
         struct score score = cases_score(cases, file);
-        if (!cases->is_real[file])
+        if (cases->kinds[file] != CASES_REAL)
             continue;
         all += score.n;
         n += score.bin_n[CASE_BINS - 1];
@@ -112,7 +115,15 @@ static int act(struct cases *cases, char **arguments)
         cases_show(cases, arguments + 1, n - 1, stdout);
         return 0;
     }
-    (void)fprintf(stderr, "usage: test_cases [--scores [FILE] | --show [ID...]]\n");
+    if (strcmp(arguments[0], "--coverage") == 0 && n == 2) {
+        struct err err = {0};
+        bool done = cases_coverage(cases->rules, arguments[1], stdout, &err);
+        if (!done)
+            (void)fprintf(stderr, "%s\n", err.text);
+        return done ? 0 : 1;
+    }
+    (void)fprintf(stderr,
+                  "usage: test_cases [--scores [FILE] | --show [ID...] | --coverage FILE]\n");
     return 2;
 }
 

@@ -36,10 +36,25 @@ static void rows_are_sane(void **state)
     assert_string_equal(failed_at_name(FAILED_AT_AFTER), "after-hand-off");
 }
 
+static void every_family_has_a_cause(void **state)
+{
+    (void)state;
+    for (enum family family = 0; family < FAMILY_COUNT; family++) {
+        unsigned n = 0;
+        for (enum cause cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++)
+            n += cause_row(cause)->family == family;
+        assert_true(n > 0);
+        assert_int_equal(family_from_name(family_name(family)), family);
+    }
+    assert_int_equal(family_from_name("cousins"), FAMILY_COUNT);
+    assert_int_equal(cause_row(CAUSE_UNKNOWN)->family, FAMILY_UNKNOWN);
+}
+
 TEST_FILE(test_cause)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_sane),
+        cmocka_unit_test(every_family_has_a_cause),
     };
     return cmocka_run_group_tests_name("cause", tests, NULL, NULL);
 }
