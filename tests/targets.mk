@@ -310,8 +310,11 @@ install: all ## program, units, man pages, completion, examples: to $(DESTDIR)$(
 	@echo "installed $(DESTDIR)$(prefix)/bin/ferry"
 
 .PHONY: test-packages
-test-packages: deb ## root: install, start, reload, upgrade, purge in clean roots of Debian 12 and 13
+test-packages: deb ## root: clean roots of Debian 12 and 13: install, start, reload, upgrade, purge; docs/deploy.md followed to a TLS migration
 	@tests/packages/run debian12 debian13
+	@tests/packages/deploy debian12 debian13
+	@tests/packages/build debian13
+	@tests/packages/run --deb $(BUILD)/deb-debian13 debian13
 
 .PHONY: deb
 deb: ## Debian packages ferry and ferry-hostd, in $(BUILD)/deb (tools/deps deb)
