@@ -38,13 +38,12 @@ struct case_result {
     unsigned file;
     enum plane plane, said_plane;
     enum family family, said_family;
-    enum cause cause, said;
+    enum cause cause, said, resembles;          /* resembles: of an unknown cause */
     enum cause acceptable[CASE_ACCEPTABLE_MAX]; /* a second engineer would defend these */
     unsigned n_acceptable;
     unsigned line, said_line; /* message that carries the cause, from 1; 0: not labelled, a fact */
     bool is_recognised;       /* by a specific rule */
     double confidence;
-    bool is_guess; /* by words that may have been learned from this very case */
     struct case_rule fired[CASE_RULES_MAX];
     unsigned n_fired;
 };
@@ -54,7 +53,7 @@ struct score {
     unsigned lines, right_lines; /* right causes whose line is labelled, and quoted */
     unsigned recognised;
     double brier;
-    unsigned strict_planes, strict_causes;     /* rules of a single case and guesses left out */
+    unsigned strict_planes, strict_causes;     /* rules of a single case left out */
     unsigned matrix[PLANE_COUNT][PLANE_COUNT]; /* what it was, what was said */
     unsigned bin_n[CASE_BINS], bin_right[CASE_BINS];
     double bin_sum[CASE_BINS];

@@ -107,15 +107,14 @@ static void singles(const struct cases *cases, FILE *out)
 
 void cases_report(const struct cases *cases, FILE *out)
 {
-    (void)fprintf(
-        out,
-        "# How often the analyser is right\n\nWritten by `make scores`: %zu rules, "
-        "version %s. *Strict*: a verdict that rests only on rules\nwhich fire on exactly "
-        "one real case, or on a guess by words, counts as unknown. *Acceptable*: the label or "
-        "another cause\nthat its reader would defend. What was laid aside "
-        "and how it was scored first: "
-        "[analyser-first-score.md](analyser-first-score.md).\n",
-        ruleset_count(cases->rules), ruleset_version(cases->rules));
+    (void)fprintf(out,
+                  "# How often the analyser is right\n\nWritten by `make scores`: %zu rules, "
+                  "version %s. *Strict*: a verdict that rests only on rules\nwhich fire on exactly "
+                  "one real case counts as unknown. *Acceptable*: the label or "
+                  "another cause\nthat its reader would defend. What was laid aside "
+                  "and how it was scored first: "
+                  "[analyser-first-score.md](analyser-first-score.md).\n",
+                  ruleset_count(cases->rules), ruleset_version(cases->rules));
     for (unsigned file = 0; file < cases->n_files; file++) {
         struct score score = cases_score(cases, file);
         (void)fprintf(out, "\n## %s\n\n", cases->files[file]);

@@ -110,7 +110,8 @@ static enum cause judge_text(struct world *w, const char *evidence)
         } else
             say(w, SIDE_UNKNOWN, 0, part);
     }
-    return give(w)->cause;
+    const struct verdict *verdict = give(w);
+    return verdict->resembles != CAUSE_NONE ? verdict->resembles : verdict->cause;
 }
 
 /* ---- combining ---- */
@@ -180,7 +181,9 @@ static void times_decide_which_message_is_earlier_where_known(void **state)
     judge_reset(w->judge);
     say(w, SIDE_SOURCE, 2000, "size mismatch");
     say(w, SIDE_TARGET, 1000, "bad certificate");
-    assert_int_equal(give(w)->cause, CAUSE_TLS_CERTIFICATE);
+    assert_int_equal(give(w)->resembles, CAUSE_TLS_CERTIFICATE); /* disputed: not given as cause */
+    assert_int_equal(w->verdict.cause, CAUSE_UNKNOWN);
+    assert_string_equal(w->verdict.action, "");
 }
 
 static void say_often(struct world *w, int n, const char *text)
