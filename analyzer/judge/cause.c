@@ -64,7 +64,7 @@ enum family family_from_name(const char *name)
     return family;
 }
 
-void verdict_line(const struct verdict_names *v, char *out, size_t out_bytes)
+void verdict_headline(const struct verdict_names *v, char *out, size_t out_bytes)
 {
     bool has_family = v->family[0] != '\0' && strcmp(v->family, families[FAMILY_UNKNOWN]) != 0;
     const char *family = has_family ? v->family : "", *comma = has_family ? ", " : "";

@@ -134,13 +134,28 @@ static double confidence_of(const struct scores *scores, enum cause chosen)
     return scores->rank == RANK_PROOF ? raw : calibrated(raw); /* a proof keeps its weight */
 }
 
-/* The family that the causes of the deciding rank and below speak for, with its confidence. */
-static enum family family_of(const struct scores *scores, double *out_confidence)
+/* The emitter that fired with the most weight; NULL: none. Of equal ones the first in the file. */
+static const struct rule *emitter_of(const struct judge *judge)
+{
+    const struct rule *best = NULL;
+    for (unsigned i = 0; i < judge->rules->n_rules; i++) {
+        const struct rule *rule = &judge->rules->rules[i];
+        if (judge->fired[i] == FIRED && rule->family < FAMILY_COUNT &&
+            (best == NULL || rule->weight > best->weight))
+            best = rule;
+    }
+    return best;
+}
+
+/* The family that the emitter and the causes of the deciding rank and below speak for. */
+static enum family family_of(const struct scores *scores, const struct rule *emitter,
+                             double *out_confidence)
 {
     double miss[FAMILY_COUNT], rival = 0;
     enum family best = FAMILY_UNKNOWN;
     for (enum family family = 0; family < FAMILY_COUNT; family++)
-        miss[family] = 1;
+        miss[family] =
+            emitter != NULL && emitter->family == family ? 1 - emitter->weight / 100.0 : 1;
     for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
         if (cause != CAUSE_UNKNOWN)
             miss[cause_row(cause)->family] *= 1 - total(scores, cause);
@@ -229,7 +244,8 @@ static void add_point(const struct judge *judge, const struct rule *rule, enum p
     struct verdict_point *point = &verdict->points[verdict->n_points++];
     const struct judge_hit *hit = judge_first_hit(judge, rule);
     const struct judge_fact *fact = hit == NULL ? fact_of(judge, rule) : NULL;
-    *point = (struct verdict_point){.role = role, .cause = rule->cause};
+    *point = (struct verdict_point){
+        .role = role, .cause = rule->cause != CAUSE_COUNT ? rule->cause : CAUSE_UNKNOWN};
     TEXT_SET(point->rule, rule->id);
     TEXT_SET(point->proves, rule->proves);
     if (hit != NULL) {
@@ -247,7 +263,8 @@ static void add_point(const struct judge *judge, const struct rule *rule, enum p
 static enum point_role role_of(const struct judge *judge, unsigned rule, enum cause winner)
 {
     const struct rule *row = &judge->rules->rules[rule];
-    if (row->cause == winner && judge->fired[rule] == FIRED)
+    bool is_emitter = row->family < FAMILY_COUNT && winner == CAUSE_UNKNOWN;
+    if ((row->cause == winner || is_emitter) && judge->fired[rule] == FIRED)
         return POINT_FOR;
     return judge->fired[rule] == FIRED_BEATEN || row->rank <= RANK_HINT || row->cause == CAUSE_COUNT
                ? POINT_FALLOUT
@@ -256,12 +273,14 @@ static enum point_role role_of(const struct judge *judge, unsigned rule, enum ca
 
 static void add_points(const struct judge *judge, enum cause winner, struct verdict *verdict)
 {
+    const struct rule *emitter = verdict->cause == CAUSE_UNKNOWN ? emitter_of(judge) : NULL;
     for (enum point_role role = 0; role < POINT_ROLE_COUNT; role++)
         for (enum rank up = 0; up < RANK_COUNT; up++)
             for (unsigned i = 0; i < judge->rules->n_rules; i++) {
                 const struct rule *rule = &judge->rules->rules[i];
-                if (judge->fired[i] != FIRED_NOT && rule->rank == RANK_COUNT - 1 - up &&
-                    rule->cause != CAUSE_COUNT && role_of(judge, i, winner) == role)
+                bool is_shown = rule->cause != CAUSE_COUNT || rule == emitter;
+                if (judge->fired[i] != FIRED_NOT && rule->rank == RANK_COUNT - 1 - up && is_shown &&
+                    role_of(judge, i, winner) == role)
                     add_point(judge, rule, role, verdict);
             }
 }
@@ -341,16 +360,26 @@ static void give_cause(const struct judge *judge, const struct scores *scores, e
     judge_numbers(judge, rule, verdict);
 }
 
-static void give_family(const struct scores *scores, struct verdict *verdict)
+/* Who printed it shows plane and family where no cause is known. */
+static void give_family(const struct judge *judge, const struct scores *scores,
+                        struct verdict *verdict)
 {
     double confidence = 0;
-    enum family family = family_of(scores, &confidence);
-    verdict->family = verdict->cause != CAUSE_UNKNOWN ? cause_row(verdict->cause)->family : family;
-    verdict->family_confidence =
-        rounded(verdict->cause != CAUSE_UNKNOWN &&
-                        (verdict->family != family || confidence < verdict->confidence)
-                    ? verdict->confidence
-                    : confidence);
+    bool is_wrapped =
+        scores->of[CAUSE_UNKNOWN].of[RANK_WRAPPER] != NULL; /* no reason was printed */
+    const struct rule *emitter = is_wrapped ? NULL : emitter_of(judge);
+    enum family family = family_of(scores, emitter, &confidence);
+    bool is_known = verdict->cause != CAUSE_UNKNOWN;
+    verdict->family = is_known ? cause_row(verdict->cause)->family : family;
+    bool differs = is_known && (verdict->family != family || confidence < verdict->confidence);
+    verdict->family_confidence = rounded(differs ? verdict->confidence : confidence);
+    bool is_near = verdict->resembles != CAUSE_NONE &&
+                   cause_row(verdict->resembles)->family == family; /* its plane is better */
+    if (is_known || emitter == NULL || emitter->family != family || is_near)
+        return;
+    verdict->plane = emitter->plane;
+    if (verdict->rule[0] == '\0')
+        TEXT_SET(verdict->rule, emitter->id);
 }
 
 static enum recoverable recoverable_of(const struct verdict *verdict)
@@ -372,7 +401,7 @@ void judge_give(struct judge *judge, struct verdict *out_verdict)
     out_verdict->failed_at = failed_at_of(judge, out_verdict);
     judge->winner = out_verdict->cause;
     drop_uncertain(out_verdict);
-    give_family(&scores, out_verdict);
+    give_family(judge, &scores, out_verdict);
     out_verdict->recoverable = recoverable_of(out_verdict);
     out_verdict->action =
         out_verdict->cause != CAUSE_UNKNOWN ? cause_row(out_verdict->cause)->action : "";

@@ -125,7 +125,7 @@ struct verdict_names {
     const char *cause, *resembles, *family, *plane;
     double confidence, family_confidence;
 };
-void verdict_line(const struct verdict_names *names, char *out, size_t out_bytes);
+void verdict_headline(const struct verdict_names *names, char *out, size_t out_bytes);
 /* One verdict as a document; NULL only without memory. `id` names the case, NULL: none. */
 struct json_object *verdict_json(const struct verdict *verdict, const char *id);
 

@@ -31,7 +31,7 @@ static void add_cause(struct json_object *verdict, struct buf *out)
         .confidence = json_object_get_double(json_at(verdict, "confidence")),
         .family_confidence = json_object_get_double(json_at(verdict, "family_confidence")),
     };
-    verdict_line(&names, text, sizeof text);
+    verdict_headline(&names, text, sizeof text);
     page_fact(out, "Cause", text);
     page_fact(out, "What to do", view_text(verdict, "action"));
     page_fact(out, "More", view_text(verdict, "runbook"));

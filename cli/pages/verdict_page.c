@@ -29,7 +29,7 @@ static void add_cause(const struct verdict *verdict, struct buf *out)
         .confidence = verdict->confidence,
         .family_confidence = verdict->family_confidence,
     };
-    verdict_line(&names, text, sizeof text);
+    verdict_headline(&names, text, sizeof text);
     page_fact(out, "Cause", text);
     page_fact(out, "Meaning", row->meaning);
     page_fact(out, "What to do", verdict->action);

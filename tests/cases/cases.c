@@ -50,7 +50,7 @@ bool cases_is_specific(const struct ruleset *rules, const char *rule)
 {
     for (unsigned i = 0; i < rules->n_rules; i++)
         if (strcmp(rules->rules[i].id, rule) == 0)
-            return rules->rules[i].rank >= RANK_SPECIFIC;
+            return rules->rules[i].rank >= RANK_SPECIFIC && rules->rules[i].cause < CAUSE_COUNT;
     return false;
 }
 
@@ -269,6 +269,7 @@ static void add_to(struct score *score, const struct cases *cases, const struct 
     score->fair_causes += fair;
     score->fair_families += has_family(r);
     score->fair_planes += has_plane(r);
+    score->named += fair || (r->resembles != CAUSE_NONE && is_named_right(r));
     score->lines += fair && r->line > 0;
     score->right_lines += fair && r->line > 0 && r->said_line == r->line;
     score->recognised += r->is_recognised;

@@ -25,6 +25,7 @@ static void figures(const struct score *score, enum case_kind kind, FILE *out)
         figure("plane, acceptable", score->fair_planes, score, out);
         figure("family, acceptable", score->fair_families, score, out);
         figure("cause, acceptable", score->fair_causes, score, out);
+        figure("... or resembled", score->named, score, out);
     }
     if (kind == CASES_REAL) {
         figure("plane, strict", score->strict_planes, score, out);

@@ -42,6 +42,8 @@ static const char rules_text[] =
     "  - {id: asked, gives: ['abort_requested'], any: ['virDomainAbortJob']}\n"
     "  - {id: lock, cause: state-change-lock, weight: 80, rank: specific, any: ['lock leaked'], "
     "plane: control}\n"
+    "  - {id: part, family: storage, plane: data, weight: 75, any: ['block layer']}\n"
+    "  - {id: whole, family: vmm, plane: data, weight: 30, facts: ['system=qemu']}\n"
     "  - {id: held, cause: state-change-lock, weight: 70, rank: specific, any: ['lock held']}\n"
     "  - {id: counts, cause: throughput-degraded, weight: 80, rank: proof, facts: [n1, n2, n3, n4, "
     "n5, "
@@ -184,6 +186,24 @@ static void times_decide_which_message_is_earlier_where_known(void **state)
     assert_int_equal(give(w)->resembles, CAUSE_TLS_CERTIFICATE); /* disputed: not given as cause */
     assert_int_equal(w->verdict.cause, CAUSE_UNKNOWN);
     assert_string_equal(w->verdict.action, "");
+}
+
+/* Who printed an unknown text shows plane and family, never a cause. */
+static void an_emitter_decides_plane_and_family_only(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(judge_text(w, "the block layer is upset"), CAUSE_UNKNOWN);
+    assert_int_equal(w->verdict.family, FAMILY_STORAGE);
+    assert_int_equal(w->verdict.plane, PLANE_DATA);
+    assert_true(w->verdict.family_confidence >= VERDICT_KNOWN_FROM);
+    assert_string_equal(w->verdict.rule, "part");
+    assert_int_equal(judge_text(w, "#system=qemu|gibberish"), CAUSE_UNKNOWN);
+    assert_int_equal(w->verdict.family, FAMILY_VMM);
+    assert_true(w->verdict.family_confidence < VERDICT_KNOWN_FROM);
+    assert_int_equal(judge_text(w, "#system=qemu|operation failed"), CAUSE_UNKNOWN);
+    assert_int_equal(w->verdict.family, FAMILY_UNKNOWN); /* only a wrapper: no reason was printed */
+    assert_int_equal(judge_text(w, "the block layer: storage gone"), CAUSE_STORAGE_OUTAGE);
+    assert_int_equal(w->verdict.plane, cause_row(CAUSE_STORAGE_OUTAGE)->plane);
 }
 
 static void say_often(struct world *w, int n, const char *text)
@@ -502,6 +522,7 @@ TEST_FILE(test_judge)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_story_gets_its_cause),
+        cmocka_unit_test(an_emitter_decides_plane_and_family_only),
         cmocka_unit_test(times_decide_which_message_is_earlier_where_known),
         cmocka_unit_test(distant_messages_neither_suppress_nor_complete_a_rule),
         cmocka_unit_test(a_rule_of_one_side_ignores_the_other),

@@ -89,14 +89,14 @@ static void an_uncertain_cause_is_only_resembled(void **state)
                                   .confidence = 0.42,
                                   .family_confidence = 0.6};
     char line[200];
-    verdict_line(&names, line, sizeof line);
+    verdict_headline(&names, line, sizeof line);
     assert_string_equal(line, "not known; it resembles block-copy-failed (storage, data plane), "
                               "confidence 0.42");
     names.resembles = "";
-    verdict_line(&names, line, sizeof line);
+    verdict_headline(&names, line, sizeof line);
     assert_string_equal(line, "not known; it points to storage (data plane), confidence 0.60");
     names.family = "unknown";
-    verdict_line(&names, line, sizeof line);
+    verdict_headline(&names, line, sizeof line);
     assert_string_equal(line, "not known (data plane)");
     struct verdict verdict = {.cause = CAUSE_UNKNOWN,
                               .resembles = CAUSE_BLOCK_COPY_FAILED,
