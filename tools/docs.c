@@ -392,6 +392,11 @@ static void causes(FILE *out)
 #define FAMILY(id, name, help) row(out, name, help);
 #include "analyzer/judge/cause.def"
 #undef FAMILY
+    head(out, "Causes that overlap", "Which one it is, for rules and for labels of cases.",
+         "causes | which");
+#define TIE(causes, which) (void)fprintf(out, "| %s | %s |\n", causes, which);
+#include "analyzer/judge/cause.def"
+#undef TIE
 #define GROUP(id, name, help) cause_group(out, name, help, GROUP_##id);
 #include "analyzer/judge/cause.def"
 #undef GROUP

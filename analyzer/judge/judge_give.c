@@ -14,7 +14,10 @@
 #include "analyzer/judge/judge_inside.h"
 #include "base/text.h"
 
-static const double NEAR = 0.06; /* strengths that differ by less: the earlier message wins */
+/* Strengths that differ by less: the earlier message wins. By time more than by its place in a log:
+ * the first error on the first side to break is the cause, what follows is fallout. */
+static const double NEAR = 0.06, NEAR_IN_TIME = 0.2;
+static const double LATER_RIVAL = 0.5; /* what a rival counts that came after the cause */
 
 struct candidate {
     double
@@ -69,6 +72,16 @@ static double strength(const struct scores *scores, enum cause cause, enum rank 
     return 1 - scores->of[cause].miss[rank];
 }
 
+static bool is_timed(const struct judge_hit *a, const struct judge_hit *b)
+{
+    return a != NULL && b != NULL && a->at_ms != 0 && b->at_ms != 0 && a->at_ms != b->at_ms;
+}
+
+static double near_of(const struct judge_hit *a, const struct judge_hit *b)
+{
+    return is_timed(a, b) ? NEAR_IN_TIME : NEAR;
+}
+
 static enum cause choose(const struct scores *scores)
 {
     enum cause best = CAUSE_UNKNOWN, chosen;
@@ -82,7 +95,9 @@ static enum cause choose(const struct scores *scores)
     chosen = best;
     for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
         if (cause != CAUSE_UNKNOWN && scores->of[cause].of[scores->rank] != NULL &&
-            strength(scores, cause, scores->rank) + NEAR >= strength(scores, best, scores->rank) &&
+            strength(scores, cause, scores->rank) +
+                    near_of(scores->of[cause].first, scores->of[best].first) >=
+                strength(scores, best, scores->rank) &&
             is_earlier(scores->of[cause].first, scores->of[chosen].first))
             chosen = cause;
     return chosen;
@@ -127,6 +142,9 @@ static double confidence_of(const struct scores *scores, enum cause chosen)
     for (enum cause cause = 1; cause < CAUSE_COUNT; cause++) {
         double against =
             scores->rank == RANK_PROOF ? strength(scores, cause, RANK_PROOF) : total(scores, cause);
+        const struct judge_hit *first = scores->of[chosen].first;
+        if (is_timed(scores->of[cause].first, first) && is_earlier(first, scores->of[cause].first))
+            against *= LATER_RIVAL;
         if (cause != chosen && cause != CAUSE_UNKNOWN && against > rival)
             rival = against;
     }
@@ -394,6 +412,7 @@ void judge_give(struct judge *judge, struct verdict *out_verdict)
     struct scores scores;
     unsigned n_facts = judge->n_facts;
     memset(out_verdict, 0, sizeof *out_verdict);
+    judge_derive(judge);
     judge_fire(judge);
     weigh(judge, &scores);
     copy_outcome(judge, out_verdict);

@@ -193,7 +193,7 @@ bool cases_is_single(const struct cases *cases, const char *rule)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < cases->n && n < 2; i++)
-        n += cases->kinds[cases->results[i].file] == CASES_REAL &&
+        n += cases->kinds[cases->results[i].file] != CASES_INVENTED &&
              fired_in(&cases->results[i], rule);
     return n == 1;
 }

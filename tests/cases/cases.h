@@ -83,11 +83,19 @@ bool cases_is_fair(const struct case_result *result); /* the cause, or an accept
 double cases_macro_f1(const struct cases *cases, unsigned file);
 /* Share of right causes among the surest `share` of the cases. */
 double cases_accuracy_at(const struct cases *cases, unsigned file, double share);
-/* Whether a rule fired on one case only, of all that are real. */
+/* Whether a rule fired on one case only, of all that are real and the drawn messages. */
 bool cases_is_single(const struct cases *cases, const char *rule);
 
 /* Messages without labels: how many of each program a specific rule recognises. */
 bool cases_coverage(const struct ruleset *rules, const char *file, FILE *out, struct err *err);
+
+/* Judges all cases again with each mechanism switched off, as a table; `judge_all` fills a
+ * scoreboard. */
+typedef bool cases_judge_fn(struct cases *cases, struct err *err);
+bool cases_ablation(cases_judge_fn *judge_all, FILE *out, struct err *err);
+/* One rule without its precedence; one rule away. */
+bool cases_drop_beats(struct ruleset *rules, const char *rule, struct err *err);
+bool cases_switch_off(struct ruleset *rules, const char *rule, struct err *err);
 
 /* Of messages: figures by program, families that were confused. */
 void cases_report_programs(const struct cases *cases, unsigned file, FILE *out);

@@ -99,7 +99,7 @@ static void singles(const struct cases *cases, FILE *out)
     (void)fprintf(out, "\n## Rules that fire on exactly one case\n\n");
     for (unsigned i = 0; i < cases->n; i++)
         for (unsigned r = 0; r < cases->results[i].n_fired; r++)
-            if (cases->kinds[cases->results[i].file] == CASES_REAL &&
+            if (cases->kinds[cases->results[i].file] != CASES_INVENTED &&
                 cases_is_single(cases, cases->results[i].fired[r].id))
                 (void)fprintf(out, "%s`%s` (%s)", n++ > 0 ? ", " : "",
                               cases->results[i].fired[r].id, cases->results[i].id);

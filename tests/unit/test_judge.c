@@ -183,8 +183,12 @@ static void times_decide_which_message_is_earlier_where_known(void **state)
     judge_reset(w->judge);
     say(w, SIDE_SOURCE, 2000, "size mismatch");
     say(w, SIDE_TARGET, 1000, "bad certificate");
-    assert_int_equal(give(w)->resembles, CAUSE_TLS_CERTIFICATE); /* disputed: not given as cause */
-    assert_int_equal(w->verdict.cause, CAUSE_UNKNOWN);
+    assert_int_equal(give(w)->cause, CAUSE_TLS_CERTIFICATE); /* what came later is fallout */
+    judge_reset(w->judge);
+    say(w, SIDE_SOURCE, 0, "size mismatch");
+    say(w, SIDE_TARGET, 0, "bad certificate");
+    assert_int_equal(give(w)->cause, CAUSE_UNKNOWN); /* disputed: not given as cause */
+    assert_int_equal(w->verdict.resembles, CAUSE_RAM_SIZE_MISMATCH);
     assert_string_equal(w->verdict.action, "");
 }
 
@@ -204,6 +208,25 @@ static void an_emitter_decides_plane_and_family_only(void **state)
     assert_int_equal(w->verdict.family, FAMILY_UNKNOWN); /* only a wrapper: no reason was printed */
     assert_int_equal(judge_text(w, "the block layer: storage gone"), CAUSE_STORAGE_OUTAGE);
     assert_int_equal(w->verdict.plane, cause_row(CAUSE_STORAGE_OUTAGE)->plane);
+}
+
+static void the_first_error_in_time_wins_over_a_stronger_one_later(void **state)
+{
+    struct world *w = *state;
+    judge_reset(w->judge);
+    say(w, SIDE_SOURCE, 5000, "storage gone");
+    say(w, SIDE_TARGET, 1000, "bad certificate");
+    const struct verdict *verdict = give(w);
+    assert_int_equal(verdict->resembles != CAUSE_NONE ? verdict->resembles : verdict->cause,
+                     CAUSE_TLS_CERTIFICATE);
+    double timed = verdict->confidence;
+    judge_reset(w->judge);
+    say(w, SIDE_TARGET, 0, "bad certificate");
+    say(w, SIDE_SOURCE, 0, "storage gone");
+    verdict = give(w); /* without times: the stronger */
+    assert_int_equal(verdict->resembles != CAUSE_NONE ? verdict->resembles : verdict->cause,
+                     CAUSE_STORAGE_OUTAGE);
+    assert_true(timed > 0);
 }
 
 static void say_often(struct world *w, int n, const char *text)
@@ -316,7 +339,7 @@ static void points_say_where_they_come_from_and_what_they_are(void **state)
     assert_int_equal(v->points[0].role, POINT_FOR);
     assert_int_equal(v->points[0].side, SIDE_SOURCE);
     assert_int_equal(v->points[0].at_ms, 7000);
-    assert_int_equal(v->points[1].role, POINT_AGAINST);
+    assert_int_equal(v->points[1].role, POINT_FALLOUT);
     assert_int_equal(v->points[1].cause, CAUSE_NETWORK_INTERRUPTED);
     assert_int_equal(v->points[2].role, POINT_FALLOUT);
 }
@@ -523,6 +546,7 @@ TEST_FILE(test_judge)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_story_gets_its_cause),
         cmocka_unit_test(an_emitter_decides_plane_and_family_only),
+        cmocka_unit_test(the_first_error_in_time_wins_over_a_stronger_one_later),
         cmocka_unit_test(times_decide_which_message_is_earlier_where_known),
         cmocka_unit_test(distant_messages_neither_suppress_nor_complete_a_rule),
         cmocka_unit_test(a_rule_of_one_side_ignores_the_other),
