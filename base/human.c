@@ -11,24 +11,16 @@
 enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS };
 #define DAY_MS (24 * (int64_t)HOUR_MS)
 
-const char *human_scale(double *value, double next, unsigned most, unsigned *out_unit)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    unsigned unit = 0;
-    for (; *value >= next && unit < most; unit++)
-        *value /= 1024;
-    *out_unit = unit;
-    return units[unit];
-}
-
-/* One decimal below ten, none above: four characters of number at most. */
+/* One decimal below ten, none above. */
 static void scaled(uint64_t bytes, const char *suffix, char *out_text)
 {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
-    unsigned unit;
-    const char *name = human_scale(&value, 1023.5, HUMAN_EIB, &unit);
+    unsigned unit = 0;
+    for (; value >= 1023.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        value /= 1024;
     int decimals = unit > 0 && value < 9.95 ? 1 : 0;
-    (void)snprintf(out_text, HUMAN_TEXT_MAX, "%.*f%s%s", decimals, value, name, suffix);
+    (void)snprintf(out_text, HUMAN_TEXT_MAX, "%.*f %s%s", decimals, value, units[unit], suffix);
 }
 
 void human_bytes(uint64_t bytes, char *out_text)
@@ -43,40 +35,51 @@ void human_rate(uint64_t bps, char *out_text)
 
 void human_duration(int64_t ms, char *out_text)
 {
-    if (ms < 0)
-        ms = 0;
-    long long n = ms;
-    if (n < MINUTE_MS)
-        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld.%llds", n / SECOND_MS, n % SECOND_MS / 100);
-    else if (n < HOUR_MS)
-        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lldm%02llds", n / MINUTE_MS,
-                       n % MINUTE_MS / SECOND_MS);
-    else if (n < DAY_MS)
-        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lldh%02lldm", n / HOUR_MS,
-                       n % HOUR_MS / MINUTE_MS);
+    const int64_t two_minutes = 2 * (int64_t)MINUTE_MS, two_hours = 2 * (int64_t)HOUR_MS;
+    long long n = ms > 0 ? ms : 0, s = n / SECOND_MS + (n % SECOND_MS >= SECOND_MS / 2);
+    long long tenths = n / 100 + (n % 100 >= 50);
+    if (n < SECOND_MS)
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld ms", n);
+    else if (n < two_minutes && tenths < 1200)
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld.%lld s", tenths / 10, tenths % 10);
+    else if (n < two_hours)
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld min %02lld s", s / 60, s % 60);
+    else if (n < 2 * DAY_MS)
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld h %02lld min", s / 3600, s / 60 % 60);
     else
-        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lldd%02lldh", (long long)(n / DAY_MS),
-                       (long long)(n % DAY_MS / HOUR_MS));
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld d %02lld h", s / 86400, s / 3600 % 24);
+}
+
+/* "5m30s" or "5m". */
+static void two_units(int64_t n, const char *unit, int64_t rest, const char *rest_unit,
+                      char *out_text)
+{
+    if (rest > 0)
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld%s%lld%s", (long long)n, unit,
+                       (long long)rest, rest_unit);
+    else
+        (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld%s", (long long)n, unit);
 }
 
 void human_age(int64_t ms, char *out_text)
 {
-    if (ms < 0)
-        ms = 0;
-    const struct {
-        int64_t below, unit;
-        const char *name;
-    } steps[] = {
-        {2 * (int64_t)MINUTE_MS, SECOND_MS, "s"},
-        {2 * (int64_t)HOUR_MS, MINUTE_MS, "m"},
-        {2 * DAY_MS, HOUR_MS, "h"},
-        {INT64_MAX, DAY_MS, "d"},
-    };
-    unsigned i = 0;
-    while (ms >= steps[i].below && i + 1 < sizeof steps / sizeof *steps)
-        i++;
-    (void)snprintf(out_text, HUMAN_TEXT_MAX, "%lld%s", (long long)(ms / steps[i].unit),
-                   steps[i].name);
+    int64_t s = (ms > 0 ? ms : 0) / SECOND_MS, m = s / 60, h = m / 60, d = h / 24;
+    if (s < 120)
+        two_units(s, "s", 0, "", out_text);
+    else if (m < 10)
+        two_units(m, "m", s % 60, "s", out_text);
+    else if (m < 180)
+        two_units(m, "m", 0, "", out_text);
+    else if (h < 8)
+        two_units(h, "h", m % 60, "m", out_text);
+    else if (h < 48)
+        two_units(h, "h", 0, "", out_text);
+    else if (d < 8)
+        two_units(d, "d", h % 24, "h", out_text);
+    else if (d < 2 * 365)
+        two_units(d, "d", 0, "", out_text);
+    else
+        two_units(d / 365, "y", d < 8 * 365 ? d % 365 : 0, "d", out_text);
 }
 
 /* The unit after a number, longest spelling first; 0 when it is none. */

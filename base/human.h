@@ -11,15 +11,13 @@
 
 enum { HUMAN_TEXT_MAX = 32 };
 
-void human_bytes(uint64_t bytes, char *out_text); /* "512B" "1.5KiB" "110MiB" "2.0GiB" */
-void human_rate(uint64_t bps, char *out_text);    /* "110MiB/s" */
-void human_duration(int64_t ms, char *out_text);  /* "0.4s" "12.3s" "2m05s" "3h07m" "4d02h" */
-void human_age(int64_t ms, char *out_text);       /* "7s" "5m" "3h" "12d", as kubectl shows */
-
-/* Divides by 1024 until the value is below `next` or the unit is `most`; the unit's name, and how
- * often it was divided. */
-enum { HUMAN_TIB = 4, HUMAN_PIB, HUMAN_EIB };
-const char *human_scale(double *value, double next, unsigned most, unsigned *out_unit);
+/* The only writers of sizes, rates, durations and ages: every verb, page and table of the API. */
+void human_bytes(uint64_t bytes, char *out_text); /* "512 B" "1.5 KiB" "110 MiB" "2.0 GiB" */
+void human_rate(uint64_t bps, char *out_text);    /* "110 MiB/s" */
+/* "450 ms" "12.3 s" "2 min 05 s" "3 h 07 min" "4 d 02 h" */
+void human_duration(int64_t ms, char *out_text);
+/* An age in a column of a table, as kubectl writes it: "7s" "5m30s" "45m" "3h20m" "12d" */
+void human_age(int64_t ms, char *out_text);
 
 /* "30s", "5m", "1h30m", "250ms" or "0"; another number without a unit is refused. */
 bool human_read_duration(const char *text, int64_t *out_ms);

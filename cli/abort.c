@@ -6,7 +6,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "cli/common/table.h"
 #include "cli/common/view.h"
 #include "cli/common/wait.h"
@@ -34,7 +35,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
-        a->name = arg;
+        a->name = name_arg(arg, KIND_MIGRATION, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "MIGRATION is missing; `ferry get migrations` lists them");
@@ -111,14 +112,17 @@ int verb_abort(int argc, char **argv)
     };
     struct abort a = {.timeout_ms = -1};
     cli_options_init(&a.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
+    if (!cli_parse(&argp, argc, argv, &a))
         return EXIT_USAGE;
     struct err err = {0};
     OWNED(client) client = client_new(a.common.server, &err);
+    const struct named what = {KIND_MIGRATION, a.common.ns, a.name};
+    char hint[NAME_HINT_MAX];
+    (void)snprintf(hint, sizeof hint,
+                   "nothing to abort; `ferry describe vmim %.253s -n %.63s` shows the outcome",
+                   a.name, a.common.ns);
     if (client == NULL || !ask(client, &a, &err))
-        return cli_fail(&err, err.code == ERR_REFUSED
-                                  ? "nothing to abort; `ferry describe vmim NAME` shows the outcome"
-                                  : NULL);
+        return name_fail(client, &what, &err, err.code == ERR_REFUSED ? hint : NULL);
     if (!a.wait) {
         (void)printf("%s: abort requested; `ferry describe vmim %s` shows the outcome\n", a.name,
                      a.name);

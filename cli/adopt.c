@@ -4,7 +4,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 
 enum { KEY_FROM = 0x200, KEY_TO };
 
@@ -18,12 +19,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     struct adopt *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->common; return 0;
-    case KEY_FROM: a->from = arg; return 0;
-    case KEY_TO: a->to = arg; return 0;
+    case KEY_FROM: a->from = name_arg(arg, KIND_NODE, state); return 0;
+    case KEY_TO: a->to = name_arg(arg, KIND_NODE, state); return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one GUEST at a time, not also '%s'", arg);
-        a->guest = arg;
+        a->guest = name_arg(arg, KIND_GUEST, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "GUEST is missing; `ferry describe vmi GUEST` shows a guest's mark");
@@ -36,12 +37,11 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static bool post(const struct adopt *a, struct err *err)
+static bool post(struct client *client, const struct adopt *a, struct err *err)
 {
     static const char group[] = "/apis/kubevirt.io/";
     char path[KINDS_PATH_MAX], full[KINDS_PATH_MAX + 64];
-    OWNED(client) client = client_new(a->common.server, err);
-    if (client == NULL || !kind_path(KIND_GUEST, a->common.ns, a->guest, path, err))
+    if (!kind_path(KIND_GUEST, a->common.ns, a->guest, path, err))
         return false;
     (void)snprintf(full, sizeof full, "/apis/subresources.kubevirt.io/%s/adopt",
                    path + sizeof group - 1);
@@ -50,6 +50,22 @@ static bool post(const struct adopt *a, struct err *err)
     json_add_text(body, "to", a->to);
     OWNED(json_object) answer = client_call(client, "POST", full, body, err);
     return answer != NULL;
+}
+
+/* A node that is not configured is refused by its field. */
+static int fail(struct client *client, const struct adopt *a, const struct err *err)
+{
+    const struct named guest = {KIND_GUEST, a->common.ns, a->guest};
+    const char *const nodes[] = {a->from, a->to};
+    char hint[NAME_HINT_MAX];
+    for (size_t i = 0; i < COUNT(nodes) && client != NULL && err->code == ERR_UNPROCESSABLE; i++) {
+        const struct named node = {KIND_NODE, NULL, nodes[i]};
+        if (name_hint(client, &node, hint))
+            return cli_fail(err, hint);
+    }
+    (void)snprintf(hint, sizeof hint, "`ferry describe vmi %.253s -n %.63s` shows its mark",
+                   a->guest, a->common.ns);
+    return name_fail(client, &guest, err, err->code == ERR_REFUSED ? hint : NULL);
 }
 
 int verb_adopt(int argc, char **argv)
@@ -72,11 +88,11 @@ int verb_adopt(int argc, char **argv)
     struct adopt a = {0};
     struct err err = {0};
     cli_options_init(&a.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
+    if (!cli_parse(&argp, argc, argv, &a))
         return EXIT_USAGE;
-    if (!post(&a, &err))
-        return cli_fail(&err, err.code == ERR_REFUSED ? "`ferry describe vmi GUEST` shows its mark"
-                                                      : NULL);
+    OWNED(client) client = client_new(a.common.server, &err);
+    if (client == NULL || !post(client, &a, &err))
+        return fail(client, &a, &err);
     (void)printf("%s: adopted; `ferry get migrations -n %s` shows its migration\n", a.guest,
                  a.common.ns);
     return EXIT_DONE;

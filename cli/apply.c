@@ -8,6 +8,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
 #include "cli/common/documents.h"
+#include "cli/common/parse.h"
 #include "cli/common/table.h"
 #include "cli/common/view.h"
 
@@ -139,7 +140,7 @@ int verb_apply(int argc, char **argv)
     };
     struct apply a = {0};
     cli_options_init(&a.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
+    if (!cli_parse(&argp, argc, argv, &a))
         return EXIT_USAGE;
     struct err err = {0};
     OWNED(documents) documents = documents_new(&err);

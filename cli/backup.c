@@ -9,6 +9,7 @@
 #include "base/human.h"
 #include "base/own.h"
 #include "cli/common/cli.h"
+#include "cli/common/parse.h"
 #include "store/backup.h"
 
 enum { KEY_CONFIG = 0x200, KEY_STATE };
@@ -55,7 +56,7 @@ static bool parse(int argc, char **argv, const char *doc, struct options *out_op
     };
     const struct argp argp = {.options = rows, .parser = on_option, .args_doc = "FILE", .doc = doc};
     *out_options = (struct options){.config = CONFIG_FILE_DEFAULT};
-    return argp_parse(&argp, argc, argv, 0, NULL, out_options) == 0;
+    return cli_parse(&argp, argc, argv, out_options);
 }
 
 int verb_backup(int argc, char **argv)

@@ -5,7 +5,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "cli/common/table.h"
 
 struct cordon {
@@ -21,7 +22,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one NODE at a time, not also '%s'", arg);
-        c->node = arg;
+        c->node = name_arg(arg, KIND_NODE, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "NODE is missing; `ferry get nodes` lists the nodes");
@@ -36,7 +37,7 @@ static int set_cordon(int argc, char **argv, const char *doc, bool cordoned)
         .parser = on_option, .args_doc = "NODE", .doc = doc, .children = cli_options_children};
     struct cordon c = {0};
     cli_options_init(&c.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &c) != 0)
+    if (!cli_parse(&argp, argc, argv, &c))
         return EXIT_USAGE;
     struct err err = {0};
     char path[KINDS_PATH_MAX], name[TABLE_CELL_MAX];
@@ -46,9 +47,9 @@ static int set_cordon(int argc, char **argv, const char *doc, bool cordoned)
     OWNED(json_object) patch = json_object_new_object();
     json_add_bool(json_add_object(patch, "spec"), "unschedulable", cordoned);
     OWNED(json_object) answer = client_call(client, "PATCH", path, patch, &err);
+    const struct named what = {KIND_NODE, NULL, c.node};
     if (answer == NULL)
-        return cli_fail(&err,
-                        err.code == ERR_NOT_FOUND ? "`ferry get nodes` lists the nodes" : NULL);
+        return name_fail(client, &what, &err, NULL);
     if (c.common.output == OUTPUT_JSON)
         return cli_print_json(answer);
     table_clean(name, sizeof name, c.node);

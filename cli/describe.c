@@ -5,7 +5,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "cli/common/view.h"
 #include "cli/pages/pages.h"
 
@@ -64,8 +65,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "one KIND and one NAME, not also '%s'", arg);
         return 0;
     case ARGP_KEY_END:
-        if (d->name == NULL)
+        if (d->kind_word == NULL)
             argp_error(state, "KIND and NAME are missing: ferry describe KIND NAME");
+        if (d->name == NULL && strchr(d->kind_word, '/') == NULL)
+            argp_error(state, "NAME is missing; `ferry get %s` lists the names", d->kind_word);
+        if (d->common.all_namespaces)
+            argp_error(state, "an object is in one namespace; name it with -n");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -75,25 +80,26 @@ int verb_describe(int argc, char **argv)
 {
     static const struct argp argp = {
         .parser = on_option,
-        .args_doc = "KIND NAME",
+        .args_doc = "KIND NAME | KIND/NAME",
         .doc = "Details and events of one object: " KIND_WORDS ".",
         .children = cli_options_children,
     };
     struct describe d = {0};
     cli_options_init(&d.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
+    if (!cli_parse(&argp, argc, argv, &d))
         return EXIT_USAGE;
     struct err err = {0};
     enum kind kind;
-    if (!kind_from_word(d.kind_word, &kind, &err))
+    if (!kind_and_name(d.kind_word, d.name, &kind, &d.name, &err))
         return cli_fail(&err, "the kinds are " KIND_WORDS);
     char path[KINDS_PATH_MAX];
     OWNED(client) client = client_new(d.common.server, &err);
     if (client == NULL || !kind_path(kind, d.common.ns, d.name, path, &err))
         return cli_fail(&err, NULL);
     OWNED(json_object) object = client_call(client, "GET", path, NULL, &err);
+    const struct named what = {kind, d.common.ns, d.name};
     if (object == NULL)
-        return cli_fail(&err, NULL);
+        return name_fail(client, &what, &err, NULL);
     if (d.common.output == OUTPUT_JSON)
         return cli_print_json(object);
     return print_page(client, kind, object, d.common.output);

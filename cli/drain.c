@@ -8,6 +8,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "cli/common/view.h"
 #include "cli/pages/drain_watch.h"
 #include "cli/pages/pages.h"
@@ -56,7 +58,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one NODE at a time, not also '%s'", arg);
-        d->node = arg;
+        d->node = name_arg(arg, KIND_NODE, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "NODE is missing; `ferry get nodes` lists the nodes");
@@ -137,7 +139,7 @@ static int print_created(struct json_object *object, enum output output)
     if (output == OUTPUT_JSON)
         return cli_print_json(object);
     table_clean(name, sizeof name, view_text(object, "metadata.name"));
-    (void)printf(output == OUTPUT_NAME ? "drain/%s\n" : "%s created\n", name);
+    (void)printf(output == OUTPUT_NAME ? "drain/%s\n" : "drain/%s created\n", name);
     return EXIT_DONE;
 }
 
@@ -193,16 +195,17 @@ int verb_drain(int argc, char **argv)
     };
     struct drain_request d = {.deadline_ms = -1, .timeout_ms = -1, .retries = -1};
     cli_options_init(&d.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
+    if (!cli_parse(&argp, argc, argv, &d))
         return EXIT_USAGE;
     struct err err = {0};
     OWNED(client) client = client_new(d.common.server, &err);
     if (client == NULL)
         return cli_fail(&err, NULL);
     OWNED(json_object) created = create_drain(client, &d, &err);
+    const struct named what = {KIND_NODE, NULL, d.node};
     if (created == NULL)
-        return cli_fail(&err,
-                        err.code == ERR_NOT_FOUND ? "`ferry get nodes` lists the nodes" : NULL);
+        return name_fail(client, &what, &err,
+                         err.code == ERR_REFUSED ? "`ferry get drains` shows the drains" : NULL);
     if (d.dry_run)
         return print_plan(created, d.common.output);
     return d.wait ? follow(client, &d, created) : print_created(created, d.common.output);

@@ -11,6 +11,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/fold.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "cli/common/table.h"
 #include "cli/explain_recorded.h"
 #include "cli/pages/verdict_page.h"
@@ -52,7 +54,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
-        o->name = arg;
+        if (access(arg, F_OK) == 0)
+            argp_error(state, "'%s' is a file: --file %s explains it", arg, arg);
+        o->name = name_arg(arg, KIND_MIGRATION, state);
         return 0;
     case ARGP_KEY_END: check(state, o); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -193,7 +197,7 @@ int verb_explain(int argc, char **argv)
     struct options o = {.since_ms = -1};
     struct err err = {0};
     cli_options_init(&o.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
+    if (!cli_parse(&argp, argc, argv, &o))
         return EXIT_USAGE;
     const struct explain_recorded recorded = {.common = &o.common,
                                               .name = o.name,

@@ -13,7 +13,7 @@
 #include "appliance/config.h"
 #include "base/clock.h"
 #include "cli/common/client.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
 #include "cli/common/view.h"
 #include "cli/pages/pages.h"
 #include "store/sqlite.h"
@@ -24,12 +24,14 @@ static void warn(void *ctx, const struct err *problem)
     (void)fprintf(stderr, "ferry: %s\n", problem->text);
 }
 
+#define STATE_HINT "name the state directory of the appliance with --state DIR"
+
 /* ---- one ---- */
 
-static struct json_object *from_appliance(const struct explain_recorded *what, struct err *err)
+static struct json_object *from_appliance(const struct explain_recorded *what,
+                                          struct client *client, struct err *err)
 {
     char path[KINDS_PATH_MAX], full[KINDS_PATH_MAX + 16];
-    OWNED(client) client = client_new(what->common->server, err);
     if (client == NULL || !kind_path(KIND_MIGRATION, what->common->ns, what->name, path, err))
         return NULL;
     (void)snprintf(full, sizeof full, "%s/verdict", path);
@@ -77,10 +79,12 @@ static struct json_object *from_store(const struct explain_recorded *what, struc
 static int explain_one(const struct explain_recorded *what)
 {
     struct err err = {0};
+    OWNED(client) client = what->state == NULL ? client_new(what->common->server, &err) : NULL;
     OWNED(json_object) verdict =
-        what->state != NULL ? from_store(what, &err) : from_appliance(what, &err);
+        what->state != NULL ? from_store(what, &err) : from_appliance(what, client, &err);
+    const struct named migration = {KIND_MIGRATION, what->common->ns, what->name};
     if (verdict == NULL)
-        return cli_fail(&err, NULL);
+        return name_fail(client, &migration, &err, what->state != NULL ? STATE_HINT : NULL);
     if (what->common->output == OUTPUT_JSON)
         return cli_print_json(verdict);
     struct buf page;
@@ -219,7 +223,8 @@ static int explain_all(const struct explain_recorded *what)
     a->err = &err;
     bool done = open_again(a, &err) && a->store->ops->each_job(a->store, false, see_job, a, &err) &&
                 err.code == ERR_NONE;
-    int status = done ? print_again(a) : cli_fail(&err, NULL);
+    int status =
+        done ? print_again(a) : cli_fail(&err, err.code == ERR_NOT_FOUND ? STATE_HINT : NULL);
     table_fini(&a->table);
     json_object_free(a->changes);
     judge_free(a->judge);

@@ -6,6 +6,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "cli/common/view.h"
 #include "cli/pages/columns.h"
 
@@ -28,10 +30,10 @@ static int print_table(const struct get *get, struct json_object *answer)
     if (columns_render(&choice, answer, &style, &text) > 0)
         return cli_print(&text);
     buf_fini(&text);
-    (void)fprintf(stderr, "no %s found%s\n", get->kind_word,
-                  kind_is_namespaced(get->kind) && !get->common.all_namespaces
-                      ? " in this namespace; -A lists all namespaces"
-                      : "");
+    if (kind_is_namespaced(get->kind) && !get->common.all_namespaces)
+        (void)fprintf(stderr, "No resources found in %s namespace.\n", get->common.ns);
+    else
+        (void)fprintf(stderr, "No resources found\n");
     return EXIT_DONE;
 }
 
@@ -68,10 +70,6 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "one KIND and at most one NAME, not also '%s'", arg);
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "KIND is missing: " KIND_WORDS); return 0;
-    case ARGP_KEY_END:
-        if (get->name != NULL && get->common.all_namespaces)
-            argp_error(state, "-A excludes a NAME; use -n for its namespace");
-        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -80,25 +78,30 @@ int verb_get(int argc, char **argv)
 {
     static const struct argp argp = {
         .parser = on_option,
-        .args_doc = "KIND [NAME]",
+        .args_doc = "KIND [NAME] | KIND/NAME",
         .doc = "List objects: " KIND_WORDS ".",
         .children = cli_options_children,
     };
     struct get get = {0};
     cli_options_init(&get.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &get) != 0)
+    if (!cli_parse(&argp, argc, argv, &get))
         return EXIT_USAGE;
     struct err err = {0};
-    if (!kind_from_word(get.kind_word, &get.kind, &err))
+    if (!kind_and_name(get.kind_word, get.name, &get.kind, &get.name, &err))
         return cli_fail(&err, "the kinds are " KIND_WORDS);
+    if (get.name != NULL && get.common.all_namespaces) {
+        (void)err_set(&err, ERR_INVALID, "-A excludes a NAME");
+        return cli_fail(&err, "name its namespace with -n");
+    }
     char path[KINDS_PATH_MAX];
     OWNED(client) client = client_new(get.common.server, &err);
     if (client == NULL || !kind_path(get.kind, get.common.all_namespaces ? NULL : get.common.ns,
                                      get.name, path, &err))
         return cli_fail(&err, NULL);
     OWNED(json_object) answer = client_call(client, "GET", path, NULL, &err);
+    const struct named what = {get.kind, get.common.ns, get.name};
     if (answer == NULL)
-        return cli_fail(&err, NULL);
+        return get.name != NULL ? name_fail(client, &what, &err, NULL) : cli_fail(&err, NULL);
     if (get.common.output == OUTPUT_JSON)
         return cli_print_json(answer);
     if (get.common.output == OUTPUT_NAME)

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "cli/common/cli.h"
+#include "cli/common/parse.h"
 #include "hypervisor/hostd/client.h"
 #include "hypervisor/hostd/rights.h"
 #include "hypervisor/hostd/server.h"
@@ -178,7 +179,7 @@ int verb_hostd(int argc, char **argv)
                               .port_max = SOCKETS_PORT_MAX};
     char secret[HV_SECRET_MAX];
     struct err err = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+    if (!cli_parse(&argp, argc, argv, &options))
         return EXIT_USAGE;
     if (!hostd_secret_read(options.secret_file, secret, &err))
         return cli_fail(&err, "make one: (umask 077; openssl rand -hex 32 > FILE)");

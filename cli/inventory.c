@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/parse.h"
 
 enum { KEY_PORT = 0x200, PORT_DEFAULT = 9100, ADDRESS_MAX = 320 };
 
@@ -107,7 +108,7 @@ int verb_inventory(int argc, char **argv)
     };
     struct inventory i = {.port = PORT_DEFAULT};
     cli_options_init(&i.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &i) != 0)
+    if (!cli_parse(&argp, argc, argv, &i))
         return EXIT_USAGE;
     struct err err = {0};
     struct json_object *items = NULL;

@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/parse.h"
 #include "cli/common/view.h"
 #include "cli/token.h"
 
@@ -88,7 +89,7 @@ int verb_kubeconfig(int argc, char **argv)
     struct err err = {0};
     cli_options_init(&o.common);
     o.common.ns = NULL;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
+    if (!cli_parse(&argp, argc, argv, &o))
         return EXIT_USAGE;
     OWNED(client) client = client_new(o.common.server, &err);
     OWNED(json_object) access =

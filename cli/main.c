@@ -8,6 +8,7 @@
 
 #include "base/own.h"
 #include "cli/common/cli.h"
+#include "cli/common/parse.h"
 #include "store/query_process.h"
 
 enum { KEY_SERVER = 0x100, KEY_TOKEN_FILE, KEY_CA_FILE, NAME_MAX_ = 64 };
@@ -33,10 +34,13 @@ static void print_verbs(FILE *out)
 {
     (void)fprintf(out, "ferry live-migrates virtual machines between libvirt hosts.\n\n");
     for (size_t i = 0; i < COUNT(verbs); i++)
-        (void)fprintf(out, "  ferry %-9s %s\n", verbs[i].name, verbs[i].help);
-    (void)fprintf(out, "\n`ferry help VERB` shows a verb's options. --server URL or FERRY_SERVER "
-                       "names the\nappliance. Exit status: 0 done, 1 failed, 2 wrong usage, 3 "
-                       "unreachable, 4 timeout.\n");
+        (void)fprintf(out, "  ferry %-10s %s\n", verbs[i].name, verbs[i].help);
+    (void)fprintf(out, "\n`ferry VERB -h` shows a verb's options. --server URL or FERRY_SERVER "
+                       "names the\nappliance. NAME is also KIND/NAME, as -o name prints it.\n\n"
+                       "Exit status:\n");
+#define EXIT_STATUS(id, number, help) (void)fprintf(out, "  %-3d  %s\n", number, help);
+#include "cli/common/exit.def"
+#undef EXIT_STATUS
 }
 
 static int unknown_verb(const char *name)
@@ -121,6 +125,8 @@ int main(int argc, char **argv)
         .options = options, .parser = on_before, .args_doc = "VERB ..."};
     struct before before = {0};
     argp_err_exit_status = EXIT_USAGE;
+    if (!cli_options_known(&before_argp, argc, argv, true))
+        return EXIT_USAGE;
     if (argp_parse(&before_argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &before) != 0)
         return EXIT_USAGE;
     if (before.verb_at == 0) {

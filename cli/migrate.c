@@ -7,7 +7,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "cli/common/table.h"
 #include "cli/common/view.h"
 #include "cli/common/wait.h"
@@ -78,7 +79,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case KEY_TO:
         if (*arg == '\0') /* an empty variable of a script must not mean "any node" */
             argp_error(state, "--to is empty; name a NODE or leave it out");
-        m->to = arg;
+        m->to = name_arg(arg, KIND_NODE, state);
         return 0;
     case KEY_NAME:
         if (*arg == '\0')
@@ -107,7 +108,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one VM at a time, not also '%s'", arg);
-        m->vm = arg;
+        m->vm = name_arg(arg, KIND_GUEST, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "VM is missing; `ferry get guests -A` lists the guests");
@@ -201,7 +202,7 @@ static int print_object(struct json_object *object, enum output output)
         return cli_print_json(object);
     char name[TABLE_CELL_MAX];
     table_clean(name, sizeof name, view_text(object, "metadata.name"));
-    (void)printf(output == OUTPUT_NAME ? "vmim/%s\n" : "%s created\n", name);
+    (void)printf(output == OUTPUT_NAME ? "vmim/%s\n" : "vmim/%s created\n", name);
     return EXIT_DONE;
 }
 
@@ -242,6 +243,18 @@ static int follow(struct client *client, const struct migrate *m, struct json_ob
     return print_end(object, m, clock_mono_ms(clock_system()) - began_ms);
 }
 
+/* What is refused now may be refused for ever: `ferry check` knows which. */
+static int fail(struct client *client, const struct migrate *m, const struct err *err)
+{
+    const struct named guest = {KIND_GUEST, m->common.ns, m->vm}, node = {KIND_NODE, NULL, m->to};
+    char hint[NAME_HINT_MAX];
+    if (err->code == ERR_UNPROCESSABLE && m->to != NULL && name_hint(client, &node, hint))
+        return cli_fail(err, hint);
+    (void)snprintf(hint, sizeof hint, "`ferry check %.253s -n %.63s` says whether and where it can",
+                   m->vm, m->common.ns);
+    return name_fail(client, &guest, err, err->code == ERR_REFUSED ? hint : NULL);
+}
+
 int verb_migrate(int argc, char **argv)
 {
     static const struct argp_option options[] = {
@@ -265,7 +278,7 @@ int verb_migrate(int argc, char **argv)
     };
     struct migrate m = {.timeout_ms = -1};
     cli_options_init(&m.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &m) != 0)
+    if (!cli_parse(&argp, argc, argv, &m))
         return EXIT_USAGE;
     struct err err = {0};
     int64_t began_ms = clock_mono_ms(clock_system());
@@ -274,8 +287,7 @@ int verb_migrate(int argc, char **argv)
         return cli_fail(&err, NULL);
     OWNED(json_object) created = create(client, &m, &err);
     if (created == NULL)
-        return cli_fail(&err, err.code == ERR_NOT_FOUND ? "`ferry get guests -A` lists the guests"
-                                                        : NULL);
+        return fail(client, &m, &err);
     if (!m.wait)
         return print_object(created, m.common.output);
     return follow(client, &m, created, began_ms);

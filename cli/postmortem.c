@@ -9,7 +9,8 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "store/sqlite.h"
 
 enum { KEY_SERVER = 0x200, KEY_STATE };
@@ -33,7 +34,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
-        o->name = arg;
+        o->name = name_arg(arg, KIND_MIGRATION, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "MIGRATION is missing; `ferry get migrations -A` lists them");
@@ -60,7 +61,7 @@ static bool is_plain(const char *text)
                                            "0123456789-._") == strlen(text);
 }
 
-static bool fetch(const struct options *o, struct buf *out, struct err *err)
+static bool fetch(const struct options *o, struct client *client, struct buf *out, struct err *err)
 {
     static const char *const formats[PM_FORMAT_COUNT] = {"text", "md", "json", "html"};
     char path[KINDS_PATH_MAX];
@@ -70,7 +71,6 @@ static bool fetch(const struct options *o, struct buf *out, struct err *err)
                      formats[o->format]);
     if (n < 0 || (size_t)n >= sizeof path)
         return err_set(err, ERR_INVALID, "the name is too long");
-    OWNED(client) client = client_new(o->server, err);
     OWNED(json_object) answer = client != NULL ? client_call(client, "GET", path, NULL, err) : NULL;
     if (answer == NULL)
         return false;
@@ -100,15 +100,18 @@ int verb_postmortem(int argc, char **argv)
                "docs/postmortem.md.",
     };
     struct options o = {.ns = "default", .format = PM_TEXT};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
+    if (!cli_parse(&argp, argc, argv, &o))
         return EXIT_USAGE;
     struct err err = {0};
     struct buf page;
     buf_init(&page, CLI_PAGE_MAX);
-    if (o.state != NULL ? make(&o, &page, &err) : fetch(&o, &page, &err))
+    OWNED(client) client = o.state == NULL ? client_new(o.server, &err) : NULL;
+    if (o.state != NULL ? make(&o, &page, &err) : fetch(&o, client, &page, &err))
         return cli_print(&page);
     buf_fini(&page);
-    return cli_fail(&err, err.code == ERR_NOT_FOUND
-                              ? "`ferry query 'SELECT ns, name FROM migrations'` lists all"
-                              : NULL);
+    const struct named what = {KIND_MIGRATION, o.ns, o.name};
+    return name_fail(client, &what, &err,
+                     err.code == ERR_NOT_FOUND ? "name another state directory with --state DIR, "
+                                                 "or none to ask the appliance"
+                                               : NULL);
 }

@@ -6,9 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/human.h"
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/parse.h"
 #include "cli/common/table.h"
 #include "store/query.h"
 
@@ -44,10 +46,10 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--limit takes 1 to %d rows, not '%s'", QUERY_ROWS_MAX, arg);
         return 0;
     case KEY_TIMEOUT:
-        if (!text_to_i64(arg, 1, QUERY_MS_MAX / 1000, &o->limits.ms))
-            argp_error(state, "--timeout takes 1 to %d seconds, not '%s'", QUERY_MS_MAX / 1000,
-                       arg);
-        o->limits.ms *= 1000;
+        if (!human_read_duration(arg, &o->limits.ms) || o->limits.ms < 1000 ||
+            o->limits.ms > QUERY_MS_MAX)
+            argp_error(state, "--timeout takes a duration from 1s to %ds, not '%s'",
+                       QUERY_MS_MAX / 1000, arg);
         return 0;
     case 'o':
         if (!read_format(arg, &o->format))
@@ -170,7 +172,7 @@ int verb_query(int argc, char **argv)
     static const struct argp_option options[] = {
         {"output", 'o', "FORMAT", 0, "table, csv or json", 0},
         {"limit", KEY_LIMIT, "ROWS", 0, "maximum number of rows; default 1000", 0},
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "with --state: time limit; default 10", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --state: time limit; default 10s", 0},
         {"state", KEY_STATE, "DIR", 0, "read this state directory, not the appliance", 0},
         {"server", KEY_SERVER, "URL", 0,
          "the appliance; default FERRY_SERVER, the socket, or http://127.0.0.1:9178", 0},
@@ -184,7 +186,7 @@ int verb_query(int argc, char **argv)
                "Views and columns: docs/views.md.",
     };
     struct options o = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
+    if (!cli_parse(&argp, argc, argv, &o))
         return EXIT_USAGE;
     struct err err = {0};
     if (text_equal(o.sql, "-") && !read_standard_input(&o, &err))

@@ -5,7 +5,9 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/names.h"
 #include "cli/common/override.h"
+#include "cli/common/parse.h"
 
 struct recover {
     struct cli_options common;
@@ -20,7 +22,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
-        r->name = arg;
+        r->name = name_arg(arg, KIND_MIGRATION, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "MIGRATION is missing; `ferry get migrations` lists them");
@@ -43,13 +45,13 @@ int verb_recover(int argc, char **argv)
     };
     struct recover r = {0};
     cli_options_init(&r.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+    if (!cli_parse(&argp, argc, argv, &r))
         return EXIT_USAGE;
     struct err err = {0};
     OWNED(client) client = client_new(r.common.server, &err);
     OWNED(json_object) body = json_object_new_object();
     if (client == NULL || !override_post(client, r.common.ns, r.name, "recover", body, &err))
-        return override_fail(&err);
+        return override_fail(client, r.common.ns, r.name, &err);
     (void)printf("%s: recovery requested; `ferry describe vmim %s -n %s` shows its state\n", r.name,
                  r.name, r.common.ns);
     return EXIT_DONE;

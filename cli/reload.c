@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/parse.h"
 #include "cli/common/table.h"
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
@@ -52,7 +53,7 @@ int verb_reload(int argc, char **argv)
     };
     struct cli_options common = {0};
     cli_options_init(&common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &common) != 0)
+    if (!cli_parse(&argp, argc, argv, &common))
         return EXIT_USAGE;
     struct err err = {0};
     OWNED(client) client = client_new(common.server, &err);
@@ -61,8 +62,9 @@ int verb_reload(int argc, char **argv)
         client != NULL ? client_call(client, "POST", "/apis/ferry.internal/v1/reload", body, &err)
                        : NULL;
     if (answer == NULL)
-        return cli_fail(&err, err.code == ERR_TIMEOUT ? "the log of the appliance says what became "
-                                                        "of it"
-                                                      : NULL);
+        return cli_fail(&err, err.code == ERR_TIMEOUT
+                                  ? "the log of the appliance says what became of it"
+                              : err.code == ERR_REFUSED ? "nothing was changed"
+                                                        : NULL);
     return common.output == OUTPUT_JSON ? cli_print_json(answer) : print_answer(answer);
 }

@@ -12,6 +12,8 @@
 #include "base/own.h"
 #include "base/yaml.h"
 #include "cli/common/cli.h"
+#include "cli/common/names.h"
+#include "cli/common/parse.h"
 #include "cli/common/table.h"
 #include "store/sqlite.h"
 
@@ -39,7 +41,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
-        o->name = arg;
+        o->name = name_arg(arg, KIND_MIGRATION, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state,
@@ -173,8 +175,10 @@ static int replay(struct options *o, struct err *err)
         !replay_run(archive, &o->question, &r, err))
         return cli_fail(err, err->code == ERR_NOT_FOUND && store != NULL
                                  ? "`ferry query 'SELECT ns, name FROM migrations'` lists them"
-                             : err->code == ERR_REFUSED ? "nothing was replayed"
-                                                        : NULL);
+                             : err->code == ERR_NOT_FOUND ? "name the state directory of the "
+                                                            "appliance with --state DIR"
+                             : err->code == ERR_REFUSED   ? "nothing was replayed"
+                                                          : NULL);
     char text[REPLAY_TEXT_MAX + 64];
     (void)conclusion(&r, text, sizeof text);
     int status =
@@ -204,7 +208,7 @@ int verb_replay(int argc, char **argv)
     };
     struct options o = {.state = CONFIG_STATE_DEFAULT};
     cli_options_init(&o.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
+    if (!cli_parse(&argp, argc, argv, &o))
         return EXIT_USAGE;
     struct err err = {0};
     return replay(&o, &err);

@@ -8,8 +8,9 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
 #include "cli/common/override.h"
+#include "cli/common/parse.h"
 #include "cli/common/view.h"
 #include "cli/pages/pages.h"
 
@@ -66,7 +67,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one MIGRATION at a time, not also '%s'", arg);
-        r->name = arg;
+        r->name = name_arg(arg, KIND_MIGRATION, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "MIGRATION is missing; `ferry get migrations` lists them");
@@ -114,7 +115,7 @@ static int resolve(struct client *client, const struct resolve *r)
     struct err err = {0};
     if (!r->yes && cli_is_terminal(STDIN_FILENO)) {
         if (!show(client, r, &err))
-            return cli_fail(&err, NULL);
+            return override_fail(client, r->common.ns, r->name, &err);
         if (!is_confirmed()) {
             (void)fputs("ferry: nothing was changed\n", stderr);
             return EXIT_FAILED;
@@ -124,7 +125,7 @@ static int resolve(struct client *client, const struct resolve *r)
     json_add_text(body, "guestAt", r->location->word);
     json_add_text(body, "because", r->because);
     if (!override_post(client, r->common.ns, r->name, "resolve", body, &err))
-        return override_fail(&err);
+        return override_fail(client, r->common.ns, r->name, &err);
     (void)printf("%s resolved by operator override: its guest %s\n", r->name, r->location->meaning);
     return EXIT_DONE;
 }
@@ -149,7 +150,7 @@ int verb_resolve(int argc, char **argv)
     };
     struct resolve r = {0};
     cli_options_init(&r.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+    if (!cli_parse(&argp, argc, argv, &r))
         return EXIT_USAGE;
     struct err err = {0};
     OWNED(client) client = client_new(r.common.server, &err);

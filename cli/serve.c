@@ -5,6 +5,7 @@
 #include "appliance/config.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/parse.h"
 #include "engine/requests.h"
 
 _Static_assert((int)CLIENT_ANSWER_MS > (int)REQUEST_DEADLINE_MS,
@@ -85,7 +86,7 @@ int verb_serve(int argc, char **argv)
     static const struct argp argp = {
         .options = rows, .parser = on_option, .doc = "Run the appliance."};
     struct appliance_options options = {.config_file = CONFIG_FILE_DEFAULT};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+    if (!cli_parse(&argp, argc, argv, &options))
         return EXIT_USAGE;
     (void)umask(027); /* what it writes is not for others */
     return serve(&options);

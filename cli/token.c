@@ -8,6 +8,7 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/client.h"
+#include "cli/common/parse.h"
 #include "cli/common/view.h"
 #include "cli/token.h"
 
@@ -136,7 +137,7 @@ int verb_token(int argc, char **argv)
     struct err err = {0};
     cli_options_init(&o.common);
     o.common.ns = NULL; /* without -n the role holds everywhere */
-    if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
+    if (!cli_parse(&argp, argc, argv, &o))
         return EXIT_USAGE;
     if (text_equal(o.action, "list")) {
         char name[] = "ferry get", kind[] = "tokens", server[] = "--server";

@@ -2,13 +2,14 @@
 #include <stdio.h>
 
 #include "cli/common/cli.h"
+#include "cli/common/parse.h"
 #include "store/sqlite.h"
 
 int verb_version(int argc, char **argv)
 {
     struct cli_options common;
     cli_options_init(&common);
-    if (argp_parse(&cli_options_argp, argc, argv, 0, NULL, &common) != 0)
+    if (!cli_parse(&cli_options_argp, argc, argv, &common))
         return EXIT_USAGE;
     if (common.output == OUTPUT_JSON)
         (void)printf("{\"version\":\"%s\",\"schema\":%d}\n", FERRY_VERSION, STORE_SCHEMA_VERSION);

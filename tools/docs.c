@@ -357,6 +357,14 @@ static void errors(FILE *out)
 #undef ERR
 }
 
+static void exits(FILE *out)
+{
+    head(out, "Exit status", "Of every verb of `ferry`.", "status | meaning");
+#define EXIT_STATUS(id, number, help) (void)fprintf(out, "| %d | %s |\n", number, help);
+#include "cli/common/exit.def"
+#undef EXIT_STATUS
+}
+
 enum {
 #define GROUP(id, name, help) GROUP_##id,
 #include "analyzer/judge/cause.def"
@@ -530,6 +538,7 @@ static void vocabulary_page(FILE *out)
     ownership(out);
     causes(out);
     errors(out);
+    exits(out);
     calls(out);
     incidents(out);
     log_fields(out);

@@ -67,25 +67,7 @@ void pm_cause(const struct store_verdict *verdict, char *out, size_t out_bytes)
 
 void pm_bytes(int64_t bytes, char *out)
 {
-    double value = (double)bytes;
-    unsigned unit;
-    const char *name = human_scale(&value, 1024, HUMAN_TIB, &unit);
-    int decimals = unit == 0 || value >= 100 ? 0 : 1;
-    (void)snprintf(out, PM_NUMBER_MAX, "%.*f %s", decimals, value, name);
-}
-
-void pm_duration(int64_t ms, char *out)
-{
-    int64_t s = ms / 1000;
-    if (ms < 1000)
-        (void)snprintf(out, PM_NUMBER_MAX, "%" PRId64 " ms", ms);
-    else if (s < 120)
-        (void)snprintf(out, PM_NUMBER_MAX, "%.1f s", (double)ms / 1000);
-    else if (s < 7200)
-        (void)snprintf(out, PM_NUMBER_MAX, "%" PRId64 " min %02" PRId64 " s", s / 60, s % 60);
-    else
-        (void)snprintf(out, PM_NUMBER_MAX, "%" PRId64 " h %02" PRId64 " min", s / 3600,
-                       s / 60 % 60);
+    human_bytes(bytes > 0 ? (uint64_t)bytes : 0, out);
 }
 
 void pm_number(double value, const char *unit, char *out)
@@ -93,12 +75,10 @@ void pm_number(double value, const char *unit, char *out)
     bool fits = value >= 0 && value < 1e18;
     if (fits && strcmp(unit, "bytes") == 0)
         pm_bytes((int64_t)value, out);
-    else if (fits && strcmp(unit, "bytes/s") == 0) {
-        pm_bytes((int64_t)value, out);
-        size_t used = strlen(out);
-        (void)snprintf(out + used, PM_NUMBER_MAX - used, "/s");
-    } else if (fits && strcmp(unit, "ms") == 0)
-        pm_duration((int64_t)value, out);
+    else if (fits && strcmp(unit, "bytes/s") == 0)
+        human_rate((uint64_t)value, out);
+    else if (fits && strcmp(unit, "ms") == 0)
+        human_duration((int64_t)value, out);
     else
         (void)snprintf(out, PM_NUMBER_MAX, "%.15g %.16s", value, unit);
 }
@@ -184,7 +164,7 @@ static void add_phases(struct postmortem *pm)
     for (size_t i = 0; i < a->transitions.n; i++) {
         const struct store_transition *row = &a->transitions.rows[i];
         char spent[PM_NUMBER_MAX];
-        pm_duration(row->spent_ms, spent);
+        human_duration(row->spent_ms, spent);
         struct pm_line *line = add(pm, row->at_ms, PM_PHASE, PM_FERRY);
         if (row->from[0] == '\0')
             fill_line(line, row->to, "%s", row->why);
@@ -209,7 +189,7 @@ static void add_intents(struct postmortem *pm)
                   row->argument);
         if (row->done_ms <= 0)
             continue;
-        pm_duration(row->done_ms - row->asked_ms, spent);
+        human_duration(row->done_ms - row->asked_ms, spent);
         struct pm_line *line = add(pm, row->done_ms, PM_ANSWERED, side);
         if (worked)
             fill_line(line, row->action, "done, after %s%s", spent, times);
@@ -312,8 +292,8 @@ static void fact_final(struct postmortem *pm)
     char total[PM_NUMBER_MAX], down[PM_NUMBER_MAX], sent[PM_NUMBER_MAX], low[PM_NUMBER_MAX],
         high[PM_NUMBER_MAX];
     if (job->final.from[0] != '\0') {
-        pm_duration(job->final.total_ms, total);
-        pm_duration(job->final.downtime_ms, down);
+        human_duration(job->final.total_ms, total);
+        human_duration(job->final.downtime_ms, down);
         pm_bytes(job->final.bytes, sent);
         fact(pm, "Transferred", "%s in %s, %" PRId64 " iterations", sent, total,
              job->final.iterations);
@@ -321,9 +301,9 @@ static void fact_final(struct postmortem *pm)
     }
     if (job->forecast.percent < 0)
         return;
-    pm_duration(job->forecast.total_ms, total);
-    pm_duration(job->forecast.low_ms, low);
-    pm_duration(job->forecast.high_ms, high);
+    human_duration(job->forecast.total_ms, total);
+    human_duration(job->forecast.low_ms, low);
+    human_duration(job->forecast.high_ms, high);
     fact(pm, "Forecast", "%s (%s to %s), converges with a probability of %" PRId64 " %%", total,
          low, high, job->forecast.percent);
 }
@@ -349,7 +329,7 @@ static void add_facts(struct postmortem *pm)
     fact_time(pm, "Handed off", job->times.handed_off_ms);
     fact_time(pm, "Ended", job->times.ended_ms);
     if (job->times.ended_ms > 0 && job->times.handed_off_ms > 0) {
-        pm_duration(job->times.ended_ms - job->times.handed_off_ms, took);
+        human_duration(job->times.ended_ms - job->times.handed_off_ms, took);
         fact(pm, "Duration", "%s from hand-off to the end", took);
     }
     fact_final(pm);

@@ -6,6 +6,7 @@
 
 #include "analyzer/report/postmortem_inside.h"
 #include "analyzer/report/replay.h"
+#include "base/human.h"
 #include "base/json.h"
 
 static const struct candidate {
@@ -65,11 +66,11 @@ static void add_acted(struct postmortem *pm, const char *what, const struct repl
     char when[PM_NUMBER_MAX], rest[PM_NUMBER_MAX] = "", left[PM_NUMBER_MAX], early[PM_NUMBER_MAX];
     if (effect == NULL)
         return;
-    pm_duration(last->is.elapsed_ms, when);
+    human_duration(last->is.elapsed_ms, when);
     pm_bytes((int64_t)last->is.remaining, left);
-    pm_duration(last->is.estimate_ms >= 0 ? last->is.estimate_ms : 0, rest);
+    human_duration(last->is.estimate_ms >= 0 ? last->is.estimate_ms : 0, rest);
     int64_t gain_ms = end != NULL ? end->elapsed_ms - last->is.elapsed_ms : 0;
-    pm_duration(gain_ms, early);
+    human_duration(gain_ms, early);
     add(pm,
         "%s: %s %s after hand-off%s%s%s, with %s remaining%s%s (replayed over the recorded "
         "samples; what would have followed is not known)",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/report/postmortem_inside.h"
+#include "base/human.h"
 
 static const char style[] =
     ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--dim:#5c6670;--line:#d8dee4;"
@@ -186,7 +187,7 @@ static void phases(struct buf *out, const struct postmortem *pm)
     for (size_t i = 1; i < a->transitions.n; i++) {
         const struct store_transition *t = &a->transitions.rows[i];
         char spent[PM_NUMBER_MAX], after[PM_NUMBER_MAX];
-        pm_duration(t->spent_ms, spent);
+        human_duration(t->spent_ms, spent);
         pm_after(pm, t->at_ms - t->spent_ms, after);
         buf_add(out, "<tr>");
         cell(out, "word", t->from);
@@ -222,7 +223,7 @@ static void decision_row(struct buf *out, const struct postmortem *pm,
     pm_bytes(d->bandwidth_bps, rate);
     pm_bytes(d->dirty_bps, dirty);
     if (d->estimate_ms >= 0)
-        pm_duration(d->estimate_ms, rest);
+        human_duration(d->estimate_ms, rest);
     buf_addf(out, "<tr class=\"%s\">", strcmp(d->action, "abort") == 0 ? "bad" : "");
     cell(out, "num", after);
     buf_add(out, "<td class=\"word\">");

@@ -4,12 +4,11 @@
 
 #include "analyzer/report/postmortem.h"
 
-enum { PM_NUMBER_MAX = 48 };
+enum { PM_NUMBER_MAX = 48 }; /* at least HUMAN_TEXT_MAX */
 
 /* UTF-8 without control characters; what is neither becomes '?'. Cut where it does not fit. */
 void pm_clean(char *out, size_t n, const char *text);
-void pm_bytes(int64_t bytes, char *out); /* "1.5 GiB"; out holds PM_NUMBER_MAX, as below */
-void pm_duration(int64_t ms, char *out); /* "0.4 s", "2 min 05 s", "3 h 07 min" */
+void pm_bytes(int64_t bytes, char *out); /* human_bytes(); out holds PM_NUMBER_MAX, as below */
 void pm_number(double value, const char *unit, char *out);            /* as fits its unit */
 void pm_clock(int64_t wall_ms, char *out);                            /* "14:05:07.123" */
 void pm_after(const struct postmortem *pm, int64_t at_ms, char *out); /* "+12.345 s" */

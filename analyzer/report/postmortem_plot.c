@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/report/postmortem_inside.h"
+#include "base/human.h"
 
 /* ---- the numbers ---- */
 
@@ -136,7 +137,7 @@ static void add_marks(struct buf *out, const struct postmortem *pm, const struct
         if (row[at] == ' ' || mark != 'd')
             row[at] = mark;
     }
-    pm_duration(p->to_ms - p->from_ms, end);
+    human_duration(p->to_ms - p->from_ms, end);
     buf_addf(out, "%*s %s\n", BLOCK_LABEL + 1, "", row);
     buf_addf(out, "%*s 0%*s\n", BLOCK_LABEL + 1, "", (int)columns - 1, end);
     buf_addf(out, "%*s m mode  P post-copy  S paused  d downtime set  A abort  ! error\n",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/report/postmortem_inside.h"
+#include "base/human.h"
 
 /* Output and its format. */
 struct writer {
@@ -144,7 +145,7 @@ static void phases(const struct writer *writer, const struct postmortem *pm)
     table(writer, "phase | took");
     for (size_t i = 1; i < a->transitions.n; i++) {
         char spent[PM_NUMBER_MAX];
-        pm_duration(a->transitions.rows[i].spent_ms, spent);
+        human_duration(a->transitions.rows[i].spent_ms, spent);
         row(writer, a->transitions.rows[i].from, spent);
     }
     if (a->modes.n == 0)

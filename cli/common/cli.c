@@ -71,17 +71,28 @@ void cli_options_init(struct cli_options *options)
     *options = (struct cli_options){.ns = "default"};
 }
 
+const char *cli_exit_help(int status)
+{
+    switch (status) {
+#define EXIT_STATUS(id, number, help) \
+    case number:                      \
+        return help;
+#include "cli/common/exit.def"
+#undef EXIT_STATUS
+    default: return NULL;
+    }
+}
+
 /* The default hint for each error. */
 static const char *usual_hint(enum err_code code)
 {
     static const char *const hints[ERR_COUNT] = {
         [ERR_INVALID] = "correct it and try again; `ferry help` lists the verbs",
         [ERR_UNPROCESSABLE] = "correct the field it names and try again",
-        [ERR_NOT_FOUND] = "`ferry get KIND -A` lists the names",
         [ERR_EXISTS] = "choose another name; `ferry describe` shows the existing object",
-        [ERR_REFUSED] = "see `ferry get migrations -A`, and try again later",
+        [ERR_REFUSED] = "nothing was changed; `ferry describe KIND NAME` shows an object's state",
         [ERR_FORBIDDEN] = "docs/access.md: roles, the socket, tokens (--token-file, FERRY_TOKEN)",
-        [ERR_LIMIT] = "wait until a migration ends, or raise the limit",
+        [ERR_LIMIT] = "ask for less, or raise the limit",
         [ERR_FULL] = "free space on the disk that holds the state directory",
         [ERR_READ_ONLY] = "make the file or directory writable for this user",
         [ERR_LOCKED] = "stop the other process, or use another state directory",

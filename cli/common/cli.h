@@ -1,8 +1,7 @@
 /* cli.h - what the verbs share: the table of verbs, common options, error output.
  *
- * Exit status: 0 done, 1 failed, 2 wrong usage or bad input, 3 the appliance or a host is
- * unreachable, 4 timeout (err.def has the status of each error). Results go to stdout, failures to
- * stderr: one line for the error, one for a hint.
+ * Exit status: exit.def. Results go to stdout, failures to stderr: one line for the error, one for
+ * a hint.
  */
 #ifndef CLI_COMMON_CLI_H
 #define CLI_COMMON_CLI_H
@@ -16,13 +15,11 @@
 #include "base/text.h"
 
 enum {
-    EXIT_DONE = 0,
-    EXIT_FAILED = 1,
-    EXIT_USAGE = 2,
-    EXIT_UNREACHABLE = 3,
-    EXIT_WAITED = 4,
-    EXIT_INTERRUPTED = 130, /* as a shell reports Ctrl-C */
+#define EXIT_STATUS(id, number, help) EXIT_##id = (number),
+#include "cli/common/exit.def"
+#undef EXIT_STATUS
 };
+const char *cli_exit_help(int status); /* NULL: not in the table */
 
 enum { CLI_PAGE_MAX = 64 << 20 }; /* bytes of one output */
 

@@ -13,9 +13,11 @@ static const struct {
     const char *name, *plural, *abbreviation, *aliases, *prefix;
     bool namespaced;
     enum kind_edit edit;
+    const char *noun, *keep;
 } kinds[KIND_COUNT] = {
-#define KIND(id, name, plural, abbreviation, aliases, prefix, namespaced, edit) \
-    [KIND_##id] = {name, plural, abbreviation, aliases, prefix, namespaced, KIND_EDIT_##edit},
+#define KIND(id, name, plural, abbreviation, aliases, prefix, namespaced, edit, noun, keep) \
+    [KIND_##id] = {name,       plural,           abbreviation, aliases, prefix,             \
+                   namespaced, KIND_EDIT_##edit, noun,         keep},
 #include "cli/common/kinds.def"
 #undef KIND
 };
@@ -32,12 +34,8 @@ static bool is_among(const char *words, const char *word)
     return false;
 }
 
-bool kind_from_word(const char *word, enum kind *out_kind, struct err *err)
+static bool find_kind(const char *word, enum kind *out_kind)
 {
-    static const char *const usual[] = {
-        "migrations", "guests", "nodes",  "vmim",       "vmi",    "migration", "guest", "node",
-        "policies",   "policy", "quotas", "namespaces", "drains", "drain",     "pods",  "quota",
-    };
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         if (text_equal(kinds[kind].plural, word) || text_equal(kinds[kind].abbreviation, word) ||
             is_among(kinds[kind].aliases, word)) {
@@ -45,16 +43,109 @@ bool kind_from_word(const char *word, enum kind *out_kind, struct err *err)
             return true;
         }
     }
-    const char *near = text_nearest(word, usual, COUNT(usual));
+    return false;
+}
+
+static const char *nearest_word(const char *word)
+{
+    static const char *const usual[] = {
+        "migrations", "guests", "nodes",    "vmim",   "vmi",       "migration",
+        "guest",      "node",   "policies", "policy", "quotas",    "namespaces",
+        "drains",     "drain",  "pods",     "quota",  "incidents", "tokens",
+    };
+    return text_nearest(word, usual, COUNT(usual));
+}
+
+bool kind_from_word(const char *word, enum kind *out_kind, struct err *err)
+{
+    if (find_kind(word, out_kind))
+        return true;
+    const char *near = nearest_word(word);
     return err_set(err, ERR_INVALID, "unknown kind '%s'%s%s%s", word,
                    near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
                    near != NULL ? "'?" : "");
+}
+
+/* ---- KIND/NAME ---- */
+
+/* "shop/till": somebody wrote a namespace where a kind belongs, unless the word is near to one. */
+static bool fail_prefix(const char *word, const char *prefix, const char *name, struct err *err)
+{
+    const char *near = nearest_word(prefix);
+    if (*prefix == '\0' || strchr(name, '/') != NULL)
+        return err_set(err, ERR_INVALID, "'%s' is neither NAME nor KIND/NAME", word);
+    if (near != NULL)
+        return err_set(err, ERR_INVALID, "'%s': unknown kind '%s'; did you mean '%s'?", word,
+                       prefix, near);
+    return err_set(err, ERR_INVALID,
+                   "'%s': '%s' is not a kind; a namespace is given with -n: %s -n %s", word, prefix,
+                   name, prefix);
+}
+
+/* *out_name: behind the slash; NULL without one. */
+static bool split(const char *word, enum kind *out_kind, const char **out_name, struct err *err)
+{
+    const char *slash = strchr(word, '/');
+    char prefix[64];
+    *out_name = NULL;
+    if (slash == NULL)
+        return true;
+    (void)snprintf(prefix, sizeof prefix, "%.*s", (int)(slash - word), word);
+    if (slash[1] == '\0')
+        return err_set(err, ERR_INVALID, "'%s': the name is empty", word);
+    if (!find_kind(prefix, out_kind))
+        return fail_prefix(word, prefix, slash + 1, err);
+    *out_name = slash + 1;
+    return true;
+}
+
+bool kind_name_in(const char *word, enum kind kind, const char **out_name, struct err *err)
+{
+    enum kind given;
+    const char *name;
+    if (!split(word, &given, &name, err))
+        return false;
+    if (name != NULL && given != kind)
+        return err_set(err, ERR_INVALID, "'%s' is %s; expected %s, as %s/NAME or NAME", word,
+                       kinds[given].noun, kinds[kind].noun, kinds[kind].abbreviation);
+    *out_name = name != NULL ? name : word;
+    return true;
+}
+
+bool kind_and_name(const char *word, const char *name, enum kind *out_kind, const char **out_name,
+                   struct err *err)
+{
+    const char *inside;
+    if (!split(word, out_kind, &inside, err))
+        return false;
+    if (inside != NULL && name != NULL)
+        return err_set(err, ERR_INVALID, "'%s' names an object already, not also '%s'", word, name);
+    if (inside != NULL) {
+        *out_name = inside;
+        return true;
+    }
+    if (!kind_from_word(word, out_kind, err))
+        return false;
+    *out_name = name;
+    return name == NULL || kind_name_in(name, *out_kind, out_name, err);
 }
 
 const char *kind_short(enum kind kind)
 {
     assert(kind < KIND_COUNT);
     return kinds[kind].abbreviation;
+}
+
+const char *kind_noun(enum kind kind)
+{
+    assert(kind < KIND_COUNT);
+    return kinds[kind].noun;
+}
+
+const char *kind_keep(enum kind kind)
+{
+    assert(kind < KIND_COUNT);
+    return kinds[kind].keep;
 }
 
 const char *kind_name(enum kind kind)

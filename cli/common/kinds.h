@@ -9,7 +9,8 @@
 enum { KINDS_PATH_MAX = 2048 };
 
 enum kind {
-#define KIND(id, name, plural, abbreviation, aliases, prefix, namespaced, edit) KIND_##id,
+#define KIND(id, name, plural, abbreviation, aliases, prefix, namespaced, edit, noun, keep) \
+    KIND_##id,
 #include "cli/common/kinds.def"
 #undef KIND
     KIND_COUNT
@@ -24,6 +25,14 @@ enum kind_edit { KIND_EDIT_REPLACE, KIND_EDIT_OVERLAY, KIND_EDIT_NEVER };
 
 /* By plural, short name or alias; ERR_INVALID names the nearest. */
 bool kind_from_word(const char *word, enum kind *out_kind, struct err *err);
+/* A name where an object of `kind` is wanted: "web", or "vmi/web" as -o name prints it. ERR_INVALID
+ * when the word names another kind. *out_name points into word. */
+bool kind_name_in(const char *word, enum kind kind, const char **out_name, struct err *err);
+/* KIND, KIND NAME or KIND/NAME; name NULL: not given, and so is *out_name then. */
+bool kind_and_name(const char *word, const char *name, enum kind *out_kind, const char **out_name,
+                   struct err *err);
+const char *kind_noun(enum kind kind);  /* "a migration" */
+const char *kind_keep(enum kind kind);  /* instead of a deletion: kinds.def */
 const char *kind_short(enum kind kind); /* "vmim" */
 const char *kind_name(enum kind kind);  /* "VirtualMachineInstanceMigration" */
 bool kind_is_namespaced(enum kind kind);

@@ -7,7 +7,7 @@
 
 #include "base/own.h"
 #include "cli/common/cli.h"
-#include "cli/common/kinds.h"
+#include "cli/common/names.h"
 
 bool override_post(struct client *client, const char *ns, const char *name, const char *subresource,
                    struct json_object *body, struct err *err)
@@ -22,10 +22,13 @@ bool override_post(struct client *client, const char *ns, const char *name, cons
     return answer != NULL;
 }
 
-int override_fail(const struct err *err)
+int override_fail(struct client *client, const char *ns, const char *name, const struct err *err)
 {
-    bool refused = err->code == ERR_REFUSED;
-    return cli_fail(err, refused ? "`ferry describe vmim NAME` shows its state" : NULL);
+    const struct named what = {KIND_MIGRATION, ns, name};
+    char hint[NAME_HINT_MAX];
+    (void)snprintf(hint, sizeof hint, "`ferry describe vmim %.253s -n %.63s` shows its state", name,
+                   ns);
+    return name_fail(client, &what, err, err->code == ERR_REFUSED ? hint : NULL);
 }
 
 bool override_is_yes(const char *line)

@@ -9,7 +9,7 @@ bool override_post(struct client *client, const char *ns, const char *name, cons
                    struct json_object *body, struct err *err);
 
 /* Prints the rejection and a hint; returns the exit status. */
-int override_fail(const struct err *err);
+int override_fail(struct client *client, const char *ns, const char *name, const struct err *err);
 
 /* Is the typed line a yes? Pure. */
 bool override_is_yes(const char *line);

@@ -13,8 +13,8 @@ enum { FIELD_MAX = 96, BAR_MIN = 6, BAR_MAX = 24 };
 /* Fields in display order; the field with the lowest `worth` is dropped first. */
 enum field { STATE, MODE, BAR, PERCENT, LEFT, RATE, DIRTY, ITERATION, ETA, FIELD_COUNT };
 static const int worth[FIELD_COUNT] = {
-    [STATE] = 100, [PERCENT] = 90, [ETA] = 80,   [LEFT] = 70,      [RATE] = 60,
-    [BAR] = 50,    [MODE] = 40,    [DIRTY] = 30, [ITERATION] = 20,
+    [STATE] = 100, [PERCENT] = 90, [ETA] = 80,       [LEFT] = 70, [RATE] = 60,
+    [MODE] = 40,   [DIRTY] = 30,   [ITERATION] = 20, [BAR] = 10,
 };
 
 struct line {
@@ -53,17 +53,17 @@ static void fill_fields(const struct progress *p, struct line *line)
     if (percent >= 0)
         (void)snprintf(line->fields[PERCENT], FIELD_MAX, "%3d%%", percent);
     human_bytes(p->remaining, text);
-    (void)snprintf(line->fields[LEFT], FIELD_MAX, "%6s left", text);
+    (void)snprintf(line->fields[LEFT], FIELD_MAX, "%7s left", text);
     human_rate(p->rate_bps, text);
-    (void)snprintf(line->fields[RATE], FIELD_MAX, "%8s", text);
+    (void)snprintf(line->fields[RATE], FIELD_MAX, "%9s", text);
     human_rate(p->dirty_bps, text);
-    (void)snprintf(line->fields[DIRTY], FIELD_MAX, "dirty %8s", text);
+    (void)snprintf(line->fields[DIRTY], FIELD_MAX, "dirty %9s", text);
     (void)snprintf(line->fields[ITERATION], FIELD_MAX, "#%lld", (long long)p->iteration);
     if (p->eta_ms >= 0)
         human_duration(p->eta_ms, text);
     else
         TEXT_SET(text, "?");
-    (void)snprintf(line->fields[ETA], FIELD_MAX, "ETA %s", text);
+    (void)snprintf(line->fields[ETA], FIELD_MAX, "ETA %-10s", text);
 }
 
 /* Width without the bar, which gets the remaining columns. */

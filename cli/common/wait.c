@@ -302,8 +302,10 @@ static void add_moved(struct json_object *object, int64_t took_ms, struct buf *o
     }
     int64_t downtime = view_i64(object, "status.ferry.final.downtimeMs",
                                 view_i64(object, "status.ferry.downtimeMs", -1));
-    if (downtime >= 0)
-        buf_addf(out, ", downtime %lld ms", (long long)downtime);
+    if (downtime >= 0) {
+        human_duration(downtime, took);
+        buf_addf(out, ", downtime %s", took);
+    }
     buf_add(out, "\n");
 }
 

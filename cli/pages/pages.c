@@ -294,11 +294,23 @@ static void page_policy(struct json_object *object, struct buf *out)
 
 /* --- any --- */
 
+/* Memory is a quantity of Kubernetes, "16Gi". */
+static void add_fact(struct buf *out, const struct fact *fact, const char *value)
+{
+    char text[HUMAN_TEXT_MAX];
+    uint64_t bytes;
+    if (strstr(fact->path, ".memory") != NULL && human_read_quantity(value, &bytes)) {
+        human_bytes(bytes, text);
+        value = text;
+    }
+    page_fact(out, fact->label, value);
+}
+
 static void add_facts(struct buf *out, struct json_object *object, const struct fact *facts,
                       size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        page_fact(out, facts[i].label, view_text(object, facts[i].path));
+        add_fact(out, &facts[i], view_text(object, facts[i].path));
 }
 
 static void page_other(struct json_object *object, struct buf *out)

@@ -20,8 +20,11 @@ struct page_style {
 /* The page of an object, without its events. */
 void page_object(enum kind kind, struct json_object *object, const struct page_style *style,
                  struct buf *out);
-/* The answer to `ferry check` (engine/control/check.h). True: the guest can migrate now. */
-bool page_check(struct json_object *status, const struct page_style *style, struct buf *out);
+/* The answer to `ferry check` (engine/control/check.h). No: not now, or never. Doubtful: it can
+ * start, but the forecast expects an abort. */
+enum check_answer { CHECK_NO, CHECK_DOUBTFUL, CHECK_YES };
+enum check_answer page_check(struct json_object *status, const struct page_style *style,
+                             struct buf *out);
 /* The plan of a drain, from the status of a dry run. True: the node would become empty. */
 bool page_plan(struct json_object *object, const struct page_style *style, struct buf *out);
 /* One line of a drain: "3 of 8 moved, 1 moving, 2 blocked, ETA 2m05s". */

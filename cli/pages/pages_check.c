@@ -4,6 +4,7 @@
 #include "base/human.h"
 #include "cli/common/view.h"
 #include "cli/pages/pages.h"
+#include "engine/model/forecast/forecast.h"
 
 static bool all_for_ever(struct json_object *status)
 {
@@ -14,6 +15,24 @@ static bool all_for_ever(struct json_object *status)
     return n > 0;
 }
 
+static bool ends_in(struct json_object *status, enum forecast_end end)
+{
+    return text_equal(view_text(status, "forecast.ends"), forecast_end_name(end));
+}
+
+/* It can start now: how the forecast expects it to end. */
+static void describe_start(struct json_object *status, const char *best, char *out_text, size_t n)
+{
+    if (ends_in(status, FORECAST_ABORT))
+        (void)snprintf(out_text, n, "can start, to %.60s; expected to end in abort", best);
+    else if (ends_in(status, FORECAST_POSTCOPY))
+        (void)snprintf(out_text, n, "yes, to %.60s; expected to need post-copy", best);
+    else if (ends_in(status, FORECAST_PAUSE))
+        (void)snprintf(out_text, n, "yes, to %.60s; expected to pause the guest", best);
+    else
+        (void)snprintf(out_text, n, "yes, to %.60s", best);
+}
+
 static void add_answer(struct json_object *status, bool now, struct buf *out)
 {
     char text[PAGE_TEXT_MAX];
@@ -21,7 +40,7 @@ static void add_answer(struct json_object *status, bool now, struct buf *out)
     const char *refusal = view_text(status, "refusal");
     struct json_object *wait = view_element(status, "wouldWaitFor", 0);
     if (now)
-        (void)snprintf(text, sizeof text, "yes, to %.60s", best);
+        describe_start(status, best, text, sizeof text);
     else if (*active != '\0')
         (void)snprintf(text, sizeof text, "not now: migration %.253s is active", active);
     else if (!view_bool(status, "migratable"))
@@ -71,7 +90,7 @@ static void add_forecast(struct json_object *status, struct buf *out)
     struct json_object *f = json_at(status, "forecast");
     char expected[HUMAN_TEXT_MAX], low[HUMAN_TEXT_MAX], high[HUMAN_TEXT_MAX];
     char down[HUMAN_TEXT_MAX], down_high[HUMAN_TEXT_MAX], text[PAGE_TEXT_MAX];
-    if (f == NULL)
+    if (f == NULL || !view_bool(status, "migratable"))
         return;
     const char *ends = view_text(f, "ends");
     human_duration(view_i64(f, "expectedMs", 0), expected);
@@ -86,6 +105,10 @@ static void add_forecast(struct json_object *status, struct buf *out)
                    (long long)view_i64(f, "convergePercent", 0), ends);
     page_fact(out, "Convergence", text);
     page_fact(out, "Basis", view_text(f, "why"));
+    if (ends_in(status, FORECAST_ABORT))
+        page_fact(out, "What helps",
+                  "a policy with more bandwidth, auto-converge or post-copy; or "
+                  "a time when the guest writes less");
 }
 
 static void add_guest(struct json_object *status, struct buf *out)
@@ -213,7 +236,8 @@ static void add_notes(struct json_object *status, struct buf *out)
     }
 }
 
-bool page_check(struct json_object *status, const struct page_style *style, struct buf *out)
+enum check_answer page_check(struct json_object *status, const struct page_style *style,
+                             struct buf *out)
 {
     bool now = view_bool(status, "migratable") && *view_text(status, "best") != '\0' &&
                *view_text(status, "activeMigration") == '\0' &&
@@ -236,5 +260,5 @@ bool page_check(struct json_object *status, const struct page_style *style, stru
     }
     add_nodes(status, style, out);
     add_notes(status, out);
-    return now;
+    return !now ? CHECK_NO : ends_in(status, FORECAST_ABORT) ? CHECK_DOUBTFUL : CHECK_YES;
 }

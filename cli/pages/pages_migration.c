@@ -122,6 +122,14 @@ void page_observations(struct json_object *object, struct buf *out)
     add_observation(out, object, "target", "status.migrationState.targetNode");
 }
 
+static void add_duration(struct buf *out, const char *label, int64_t ms)
+{
+    char text[HUMAN_TEXT_MAX];
+    human_duration(ms, text);
+    if (ms >= 0)
+        buf_addf(out, "  %-18s %s\n", label, text);
+}
+
 static void add_numbers(struct buf *out, struct json_object *object)
 {
     struct json_object *sample = json_at(object, "status.ferry.sample");
@@ -143,17 +151,12 @@ static void add_numbers(struct buf *out, struct json_object *object)
         sizes[i].format((uint64_t)view_i64(sample, sizes[i].key, 0), text);
         buf_addf(out, "  %-18s %s\n", sizes[i].label, text);
     }
-    char elapsed[HUMAN_TEXT_MAX];
-    human_duration(view_i64(sample, "elapsedMs", 0), elapsed);
-    buf_addf(out, "  %-18s %s\n", "elapsed", elapsed);
+    add_duration(out, "elapsed", view_i64(sample, "elapsedMs", 0));
     buf_addf(out, "  %-18s %lld\n", "iteration", (long long)view_i64(sample, "iteration", 0));
     buf_addf(out, "  %-18s %lld%%\n", "throttle",
              (long long)view_i64(sample, "throttlePercent", 0));
-    buf_addf(out, "  %-18s %lld ms\n", "expected downtime",
-             (long long)view_i64(sample, "expectedDowntimeMs", 0));
-    int64_t downtime = view_i64(object, "status.ferry.downtimeMs", -1);
-    if (downtime >= 0)
-        buf_addf(out, "  %-18s %lld ms\n", "downtime", (long long)downtime);
+    add_duration(out, "expected downtime", view_i64(sample, "expectedDowntimeMs", 0));
+    add_duration(out, "downtime", view_i64(object, "status.ferry.downtimeMs", -1));
 }
 
 static void add_map(struct json_object *object, const char *label, const char *path,

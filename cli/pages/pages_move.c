@@ -62,10 +62,7 @@ static void add_time(struct buf *out, const char *label, struct json_object *fro
     int64_t ms = view_i64(from, key, -1);
     if (ms < 0)
         return;
-    if (ms < 1000)
-        (void)snprintf(text, sizeof text, "%lld ms", (long long)ms);
-    else
-        human_duration(ms, text);
+    human_duration(ms, text);
     buf_addf(out, "  %-18s %s\n", label, text);
 }
 

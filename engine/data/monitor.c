@@ -37,7 +37,7 @@ static uint64_t bounded(uint64_t bytes)
     return bytes > SIZE_MAX_BYTES ? SIZE_MAX_BYTES : bytes;
 }
 
-/* "812 MiB". Not human_scale(): a replay compares this text with the stored one, so the rounding of
+/* "812 MiB". Not human_bytes(): a replay compares this text with the stored one, so the rounding of
  * each division stays. */
 static const char *size_text(char out[SIZE_TEXT], uint64_t bytes)
 {

@@ -109,7 +109,6 @@ void api_add_condition(struct json_object *conditions, const char *type, const c
                        int64_t at_ms, const char *reason, const char *message);
 /* "3d4h", "12m", as kubectl writes ages; "<unknown>" when since is 0. Both hold 32. */
 void api_age_text(int64_t since_ms, int64_t now_ms, char *out_text);
-void api_bytes_text(uint64_t bytes, char *out_text); /* "1.5GiB" */
 enum { API_SHORT_TEXT_MAX = 32 };
 
 /* ---- lists and tables: api_list.c ---- */

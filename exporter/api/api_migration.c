@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/human.h"
 #include "engine/data/flags.h"
 #include "exporter/api/api.h"
 
@@ -399,7 +400,7 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     const struct snapshot_job *job = s->jobs[i];
     char remaining[API_SHORT_TEXT_MAX] = "", age[API_SHORT_TEXT_MAX];
     if (job->progress.has_sample && !phase_is_final(job->phase))
-        api_bytes_text(job->progress.sample.stats.data_remaining, remaining);
+        human_bytes(job->progress.sample.stats.data_remaining, remaining);
     api_age_text(job->times.created_ms, now_ms, age);
     const char *const texts[COUNT(columns)] = {
         phase_name(job->phase),

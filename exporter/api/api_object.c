@@ -95,33 +95,8 @@ void api_add_condition(struct json_object *conditions, const char *type, const c
 
 void api_age_text(int64_t since_ms, int64_t now_ms, char *out_text)
 {
-    int64_t s = (now_ms - since_ms) / 1000;
-    long long d = s / 86400, h = s / 3600, m = s / 60, rest = s;
     if (since_ms == 0)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "<unknown>");
-    else if (s < 0)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "0s");
-    else if (s < 120)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%llds", rest);
-    else if (m < 10 && rest % 60 != 0)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldm%llds", m, rest % 60);
-    else if (h < 3)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldm", m);
-    else if (h < 8 && m % 60 != 0)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldh%lldm", h, m % 60);
-    else if (h < 48)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldh", h);
-    else if (d < 8 && h % 24 != 0)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldd%lldh", d, h % 24);
+        (void)text_copy(out_text, API_SHORT_TEXT_MAX, "<unknown>");
     else
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lldd", d);
-}
-
-void api_bytes_text(uint64_t bytes, char *out_text)
-{
-    double value = (double)bytes;
-    unsigned unit;
-    const char *name = human_scale(&value, 1024, HUMAN_PIB, &unit);
-    int decimals = unit == 0 || value >= 99.95 ? 0 : 1;
-    (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%.*f%s", decimals, value, name);
+        human_age(now_ms - since_ms, out_text);
 }

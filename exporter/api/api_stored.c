@@ -2,6 +2,7 @@
  * status. A namespace in use is also shown without a stored object. */
 #include <string.h>
 
+#include "base/human.h"
 #include "exporter/api/api.h"
 
 static struct json_object *labels_of(const struct snapshot_object *document)
@@ -283,7 +284,7 @@ static void namespace_cells(const struct snapshot *s, size_t i, int64_t now_ms,
     const struct snapshot_object *document =
         api_document(s, OBJECT_NAMESPACE, "", namespace_name(s, i));
     char memory[API_SHORT_TEXT_MAX], age[API_SHORT_TEXT_MAX];
-    api_bytes_text(namespace->memory_kib * 1024, memory);
+    human_bytes(namespace->memory_kib * 1024, memory);
     api_age_text(document == NULL ? 0 : document->created_ms, now_ms, age);
     json_add_text(cells, "", "Active");
     json_add_i64(cells, "", (int64_t) namespace->launchers);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "hypervisor/hostd/inspect.h"
 #include "hypervisor/hostd/protocol.h"
 
 static const char *const path_names[] = {
@@ -113,5 +114,41 @@ bool hostd_ping(const char *address, const char *secret, char *out_version, stru
     if (!request(address, secret, hostd_verb_name(HOSTD_PING), answer, err))
         return false;
     (void)text_copy(out_version, HV_TEXT_MAX, answer);
+    return true;
+}
+
+/* A request with one word; the answer is short. */
+static bool ask_word(const char *address, const char *secret, enum hostd_verb verb,
+                     const char *word, char *out_answer, struct err *err)
+{
+    char text[HOSTD_REQUEST_MAX], answer[HOSTD_ANSWER_MAX];
+    int n = snprintf(text, sizeof text, "%s %s", hostd_verb_name(verb), word);
+    if (n < 0 || (size_t)n >= sizeof text || strpbrk(word, " \n") != NULL)
+        return err_set(err, ERR_INVALID, "no word of a request: '%.64s'", word);
+    if (!request(address, secret, text, answer, err))
+        return false;
+    (void)text_copy(out_answer, HV_TEXT_MAX, answer);
+    return true;
+}
+
+bool hostd_resolve(const char *address, const char *secret, const char *name, char *out_ip,
+                   struct err *err)
+{
+    return ask_word(address, secret, HOSTD_RESOLVE, name, out_ip, err);
+}
+
+bool hostd_directory(const char *address, const char *secret, const char *path, char *out_identity,
+                     struct err *err)
+{
+    return ask_word(address, secret, HOSTD_DIRECTORY, path, out_identity, err);
+}
+
+bool hostd_ask_facts(const char *address, const char *secret, struct hostd_facts *out_facts,
+                     struct err *err)
+{
+    char answer[HOSTD_ANSWER_MAX];
+    if (!request(address, secret, hostd_verb_name(HOSTD_ASK_FACTS), answer, err))
+        return false;
+    inspect_read_facts(answer, out_facts);
     return true;
 }

@@ -14,6 +14,7 @@
 #define HYPERVISOR_HOSTD_CLIENT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -38,5 +39,28 @@ bool hostd_probe(const char *address, const char *secret, const char *to_address
 /* Does the helper answer, is the secret right, can it close sockets? It tries that on a socket of
  * its own. out_version holds HV_TEXT_MAX. */
 bool hostd_ping(const char *address, const char *secret, char *out_version, struct err *err);
+
+/* The address that a name has on that host; out_ip holds HV_TEXT_MAX. NOT_FOUND: it has none there.
+ * LIMIT: another lookup is under way. INVALID, here and below: the helper is of an older version.
+ */
+bool hostd_resolve(const char *address, const char *secret, const char *name, char *out_ip,
+                   struct err *err);
+
+enum hostd_fact {
+#define FACT(id, word, file) HOSTD_FACT_##id,
+#include "hypervisor/hostd/facts.def"
+#undef FACT
+    HOSTD_FACTS
+};
+#define HOSTD_FACT_UNKNOWN INT64_MIN
+struct hostd_facts {
+    int64_t at[HOSTD_FACTS];
+};
+bool hostd_ask_facts(const char *address, const char *secret, struct hostd_facts *out_facts,
+                     struct err *err);
+
+/* Identity of a directory on that host (inspect.h); out_identity holds HV_TEXT_MAX. */
+bool hostd_directory(const char *address, const char *secret, const char *path, char *out_identity,
+                     struct err *err);
 
 #endif

@@ -253,6 +253,15 @@ static bool read_arguments(struct hostd_request *request, char *const *arguments
         if (!text_to_i64(arguments[1], 1, UINT16_MAX, &port))
             return err_set(err, ERR_INVALID, "'%.64s' is not a port", arguments[1]);
         return hostd_address_make(arguments[0], (unsigned)port, &request->to, err);
+    case HOSTD_RESOLVE:
+    case HOSTD_DIRECTORY:
+        if (!text_copy(request->word, sizeof request->word, arguments[0]) || !*request->word)
+            return err_set(err, ERR_INVALID, "an argument has 1 to %zu bytes",
+                           sizeof request->word - 1);
+        if (request->verb == HOSTD_DIRECTORY && request->word[0] != '/')
+            return err_set(err, ERR_INVALID, "'%.64s' does not begin with /", request->word);
+        return true;
+    case HOSTD_ASK_FACTS:
     case HOSTD_PING:
     case HOSTD_VERBS: break;
     }

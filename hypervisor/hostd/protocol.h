@@ -70,6 +70,7 @@ struct hostd_request {
     char client_nonce[HOSTD_HEX_MAX];
     char uuid[HV_UUID_MAX];  /* KILL_STREAM, lower case */
     struct hostd_address to; /* PATH_PROBE */
+    char word[HV_URI_MAX];   /* RESOLVE: a name; DIRECTORY: a path */
 };
 
 /* The helper's first line into out_line (HOSTD_REQUEST_MAX), and the nonce back out of it. */

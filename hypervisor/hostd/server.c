@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -17,6 +18,7 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/text.h"
+#include "hypervisor/hostd/inspect.h"
 
 enum {
     BACKLOG = 128,
@@ -34,6 +36,7 @@ struct hostd_server {
     struct sockets_config sockets;
     int64_t ask_ms, serve_ms;
     int listen_fd, stop_fd;
+    atomic_flag resolving;
     struct hostd_client *clients; /* HOSTD_WAITING_MAX; the listening thread's */
     int64_t log_since_ms;         /* the listening thread's, as is the next */
     uint64_t log_lines;
@@ -79,30 +82,68 @@ static void answer_kill(const struct hostd_server *server, const struct hostd_re
     (void)text_copy(out_answer, HOSTD_ANSWER_MAX, whole != NULL ? whole : "failed nomem no memory");
 }
 
+static void write_failure(const struct err *err, char *out_answer)
+{
+    (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "failed %s %s", err_name(err->code), err->text);
+}
+
 static void answer_probe(const struct hostd_request *request, int64_t until_ms, char *out_answer)
 {
     struct err err = {0};
     int64_t probe_until = now_ms() + HOSTD_PROBE_MS;
-    int fd;
-    if (hostd_connect(&request->to, probe_until < until_ms ? probe_until : until_ms, &fd, &err)) {
-        (void)close(fd);
-        (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "ok open");
-    } else if (err.code == ERR_REFUSED) {
-        (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "ok refused");
-    } else if (err.code == ERR_UNREACHABLE || err.code == ERR_TIMEOUT) {
-        (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "ok dead");
-    } else {
-        (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "failed %s %s", err_name(err.code), err.text);
-    }
+    enum hostd_path path;
+    if (inspect_path(&request->to, probe_until < until_ms ? probe_until : until_ms, &path, &err))
+        (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "ok %s", hostd_path_name(path));
+    else
+        write_failure(&err, out_answer);
 }
 
-static void perform(const struct hostd_server *server, const struct hostd_request *request,
+/* A name server that does not answer holds one worker, never all of them. */
+static void answer_resolve(struct hostd_server *server, const char *name, char *out_answer)
+{
+    struct err err = {0};
+    char ip[HV_TEXT_MAX];
+    if (atomic_flag_test_and_set(&server->resolving)) {
+        (void)err_set(&err, ERR_LIMIT, "another lookup is under way");
+        write_failure(&err, out_answer);
+        return;
+    }
+    if (inspect_name(name, ip, &err))
+        (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "ok %s", ip);
+    else
+        write_failure(&err, out_answer);
+    atomic_flag_clear(&server->resolving);
+}
+
+static void answer_directory(const char *path, char *out_answer)
+{
+    struct err err = {0};
+    char identity[HV_TEXT_MAX];
+    if (inspect_directory(path, identity, &err))
+        (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "ok %s", identity);
+    else
+        write_failure(&err, out_answer);
+}
+
+static void answer_facts(char *out_answer)
+{
+    struct hostd_facts facts;
+    char text[HOSTD_REQUEST_MAX];
+    inspect_facts("", &facts);
+    inspect_write_facts(&facts, text, sizeof text);
+    (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "ok %s", text);
+}
+
+static void perform(struct hostd_server *server, const struct hostd_request *request,
                     int64_t until_ms, char *out_answer)
 {
     switch (request->verb) {
     case HOSTD_PING: answer_ping(out_answer); return;
     case HOSTD_KILL_STREAM: answer_kill(server, request, until_ms, out_answer); return;
     case HOSTD_PATH_PROBE: answer_probe(request, until_ms, out_answer); return;
+    case HOSTD_RESOLVE: answer_resolve(server, request->word, out_answer); return;
+    case HOSTD_ASK_FACTS: answer_facts(out_answer); return;
+    case HOSTD_DIRECTORY: answer_directory(request->word, out_answer); return;
     case HOSTD_VERBS: break;
     }
     (void)snprintf(out_answer, HOSTD_ANSWER_MAX, "failed internal no such request");
@@ -251,7 +292,7 @@ struct hostd_job {
     char nonce[HOSTD_HEX_MAX], answer[HOSTD_ERROR_MAX]; /* not empty: it is known already */
 };
 
-static void do_job(const struct hostd_server *server, struct hostd_job *job)
+static void do_job(struct hostd_server *server, struct hostd_job *job)
 {
     char from[HV_TEXT_MAX], answer[HOSTD_ANSWER_MAX], line[HOSTD_ANSWER_MAX];
     struct err err = {0};

@@ -86,6 +86,9 @@ tls)
     connect_by by_tls peer_by_tls
     there_and_back
     "${INSIDE[@]}" ss -Htn state established '( dport = :16514 )' | grep -q . || fail 'Ferry does not use TLS'
+    "${INSIDE[@]}" "$FERRY" doctor --config "$TEST_DIR/ferry.yaml" -o json >"$TEST_DIR/report"
+    assert_equal certificates "$(jq -r '.hosts[] | select(.host == "h1" and .check == "certificates") | .detail' "$TEST_DIR/report")" \
+        "the daemon's certificate ends in [1-9][0-9]* days"
     ;;
 session) # a real one, of a user on h1
     user=libvirt-qemu home=$(mktemp -d) # a short name: QEMU's monitor is a socket below it

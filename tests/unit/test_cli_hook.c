@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "cli/hook.h"
+#include "cli/doctor/hook.h"
 
 static void put(const struct fixture *f, const char *name, const char *text, mode_t mode)
 {

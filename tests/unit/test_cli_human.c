@@ -16,15 +16,15 @@ static void sizes_are_short_and_binary(void **state)
         uint64_t bytes;
         const char *text;
     } rows[] = {
-        {0, "0B"},
-        {1023, "1023B"},
-        {1024, "1.0KiB"},
-        {1536, "1.5KiB"},
-        {10240, "10KiB"},
-        {1 << 20, "1.0MiB"},
-        {115343360, "110MiB"},
-        {(1 << 30) - 1, "1.0GiB"},
-        {UINT64_MAX, "16EiB"},
+        {0, "0 B"},
+        {1023, "1023 B"},
+        {1024, "1.0 KiB"},
+        {1536, "1.5 KiB"},
+        {10240, "10 KiB"},
+        {1 << 20, "1.0 MiB"},
+        {115343360, "110 MiB"},
+        {(1 << 30) - 1, "1.0 GiB"},
+        {UINT64_MAX, "16 EiB"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[HUMAN_TEXT_MAX];
@@ -40,12 +40,22 @@ static void durations_and_ages_are_short(void **state)
         int64_t ms;
         const char *duration, *age;
     } rows[] = {
-        {-5, "0.0s", "0s"},
-        {450, "0.4s", "0s"},
-        {12345, "12.3s", "12s"},
-        {125000, "2m05s", "2m"},
-        {3 * 3600000 + 7 * 60000, "3h07m", "3h"},
-        {49 * INT64_C(3600000), "2d01h", "2d"},
+        {-5, "0 ms", "0s"},
+        {450, "450 ms", "0s"},
+        {999, "999 ms", "0s"},
+        {7790, "7.8 s", "7s"},
+        {12345, "12.3 s", "12s"},
+        {119949, "119.9 s", "119s"},
+        {119950, "2 min 00 s", "119s"},
+        {125000, "2 min 05 s", "2m5s"},
+        {300000, "5 min 00 s", "5m"},
+        {11 * 60000 + 30000, "11 min 30 s", "11m"},
+        {3 * 3600000 + 7 * 60000, "3 h 07 min", "3h7m"},
+        {9 * 3600000 + 7 * 60000, "9 h 07 min", "9h"},
+        {49 * INT64_C(3600000), "2 d 01 h", "2d1h"},
+        {20 * INT64_C(86400000), "20 d 00 h", "20d"},
+        {800 * INT64_C(86400000), "800 d 00 h", "2y70d"},
+        {4000 * INT64_C(86400000), "4000 d 00 h", "10y"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[HUMAN_TEXT_MAX];
@@ -414,10 +424,10 @@ static const struct ending {
 } endings[] = {
     {"\"phase\":\"Succeeded\",\"ferry\":{\"outcome\":\"succeeded\",\"downtimeMs\":35,"
      "\"sample\":{\"processedBytes\":1048576}}",
-     "m1: 'web' migrated from a to b in 4.2s, 1.0MiB sent, downtime 35 ms\n", true},
+     "m1: 'web' migrated from a to b in 4.2 s, 1.0 MiB sent, downtime 35 ms\n", true},
     {"\"phase\":\"Succeeded\",\"ferry\":{\"outcome\":\"succeeded\",\"downtimeMs\":35,"
      "\"final\":{\"downtimeMs\":40,\"bytes\":2097152},\"sample\":{\"processedBytes\":1048576}}",
-     "m1: 'web' migrated from a to b in 4.2s, 2.0MiB sent, downtime 40 ms\n", true},
+     "m1: 'web' migrated from a to b in 4.2 s, 2.0 MiB sent, downtime 40 ms\n", true},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"failed\",\"guestAt\":\"running-on-source\"}",
      "ferry: m1 failed: no failure reason\n  guest 'web' is on its source a\n", false},
     {"\"phase\":\"Failed\",\"ferry\":{\"outcome\":\"aborted\",\"guestAt\":\"running-on-source\"}",

@@ -79,7 +79,8 @@ static void a_recovery_is_asked_for(void **state)
     assert_string_equal(rig->engine.last_override.name, "moving");
     rig->engine.fail_with = ERR_REFUSED;
     assert_int_equal(run_quiet(verb_recover, words, out), EXIT_FAILED);
-    assert_non_null(strstr(out, "ferry: nothing is in doubt\n  `ferry describe vmim NAME`"));
+    assert_non_null(
+        strstr(out, "ferry: nothing is in doubt\n  `ferry describe vmim moving -n default`"));
 }
 
 static void a_word_is_given_for_each_place(void **state)

@@ -42,7 +42,8 @@ static const char can_move[] =
     "\"wouldWaitFor\":[],\"nodes\":["
     "{\"name\":\"a\",\"fits\":false,\"reason\":\"source-node\",\"detail\":\"\",\"forEver\":true},"
     "{\"name\":\"b\",\"fits\":true,\"reason\":\"\",\"detail\":\"\",\"forEver\":false,\"score\":7},"
-    "{\"name\":\"c\",\"fits\":false,\"reason\":\"memory\",\"detail\":\"needs 2.0GiB, has 1.0GiB\","
+    "{\"name\":\"c\",\"fits\":false,\"reason\":\"memory\",\"detail\":\"needs 2.0 GiB, has 1.0 "
+    "GiB\","
     "\"forEver\":false}],\"best\":\"b\"}";
 
 static void a_migratable_guest_shows_target_and_policy(void **state)
@@ -51,7 +52,7 @@ static void a_migratable_guest_shows_target_and_policy(void **state)
     OWNED(json_object) status = parse(can_move);
     struct buf out;
     buf_init(&out, PAGE_MAX);
-    assert_true(page_check(status, &plain, &out));
+    assert_int_equal(page_check(status, &plain, &out), CHECK_YES);
     expect(&out, "Guest:        default/web on a\n"
                  "Migratable:   yes, to b\n"
                  "Eviction:     LiveMigrate\n"
@@ -64,7 +65,7 @@ static void a_migratable_guest_shows_target_and_policy(void **state)
                  "  NODE  FITS   REASON       DETAIL\n"
                  "  a     never  source-node  -\n"
                  "  b     yes    -            -\n"
-                 "  c     no     memory       needs 2.0GiB, has 1.0GiB\n");
+                 "  c     no     memory       needs 2.0 GiB, has 1.0 GiB\n");
 }
 
 static void notes_on_the_guest_s_disks_and_on_nodes_are_shown(void **state)
@@ -77,10 +78,37 @@ static void notes_on_the_guest_s_disks_and_on_nodes_are_shown(void **state)
               "\"instead\":\"libvirt fails\"}]}");
     struct buf out;
     buf_init(&out, PAGE_MAX);
-    assert_true(page_check(status, &plain, &out));
+    assert_int_equal(page_check(status, &plain, &out), CHECK_YES);
     assert_non_null(strstr(out.data, "Note: vdb is not looked for; libvirt fails\n"
                                      "Note on b: it is old; nothing\n"));
     buf_fini(&out);
+}
+
+static void the_answer_says_how_the_forecast_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ends, *shown;
+        enum check_answer answer;
+    } rows[] = {
+        {"converges", "Migratable:   yes, to b\n", CHECK_YES},
+        {"post-copy", "Migratable:   yes, to b; expected to need post-copy\n", CHECK_YES},
+        {"pause", "Migratable:   yes, to b; expected to pause the guest\n", CHECK_YES},
+        {"abort", "Migratable:   can start, to b; expected to end in abort\n", CHECK_DOUBTFUL},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "{\"migratable\":true,\"best\":\"b\",\"forecast\":{\"ends\":\"%s\"}}",
+                       rows[i].ends);
+        OWNED(json_object) status = parse(text);
+        struct buf out;
+        buf_init(&out, PAGE_MAX);
+        assert_int_equal(page_check(status, &plain, &out), rows[i].answer);
+        assert_non_null(strstr(out.data, rows[i].shown));
+        assert_int_equal(strstr(out.data, "What helps:") != NULL, rows[i].answer == CHECK_DOUBTFUL);
+        buf_fini(&out);
+    }
 }
 
 static void a_forecast_is_shown_with_its_basis(void **state)
@@ -100,7 +128,7 @@ static void a_forecast_is_shown_with_its_basis(void **state)
          "Not measured: it is being moved\n"},
         {"{\"measuring\":false,\"from\":\"measured\",\"at\":\"2026-01-02T03:04:05Z\",\"windows\":["
          "{\"seconds\":1,\"bytesPerSecond\":46137344},{\"seconds\":5,\"bytesPerSecond\":1048576}]}",
-         "Dirty rate:   44MiB/s over 1 s, 1.0MiB/s over 5 s, measured at 2026-01-02T03:04:05Z\n"},
+         "Dirty rate:   44 MiB/s over 1 s, 1.0 MiB/s over 5 s, measured at 2026-01-02T03:04:05Z\n"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[1024];
@@ -110,11 +138,12 @@ static void a_forecast_is_shown_with_its_basis(void **state)
         OWNED(json_object) status = parse(text);
         struct buf out;
         buf_init(&out, PAGE_MAX);
-        assert_true(page_check(status, &plain, &out));
-        assert_non_null(strstr(out.data, "Duration:     12.3s (8.0s to 2m05s), downtime 0.3s (up "
-                                         "to 0.9s)\n"
-                                         "Convergence:  93 %; expected end: converges\n"
-                                         "Basis:        so it is\n"));
+        assert_int_equal(page_check(status, &plain, &out), CHECK_YES);
+        assert_non_null(strstr(out.data,
+                               "Duration:     12.3 s (8.0 s to 2 min 05 s), downtime 300 ms "
+                               "(up to 900 ms)\n"
+                               "Convergence:  93 %; expected end: converges\n"
+                               "Basis:        so it is\n"));
         if (strstr(out.data, rows[i].shown) == NULL)
             fail_msg("row %zu: %s", i, out.data);
         buf_fini(&out);
@@ -151,7 +180,7 @@ static void each_obstacle_is_shown(void **state)
         OWNED(json_object) status = parse(rows[i].status);
         struct buf out;
         buf_init(&out, PAGE_MAX);
-        assert_false(page_check(status, &plain, &out));
+        assert_int_equal(page_check(status, &plain, &out), CHECK_NO);
         if (strstr(out.data, rows[i].what) == NULL)
             fail_msg("row %zu: %s", i, out.data);
         assert_non_null(strstr(out.data, "Policy:       none: the fleet's defaults apply\n"));
@@ -186,13 +215,13 @@ static void a_drain_names_its_guests_and_what_blocks_it(void **state)
                  "Node:         h1\n"
                  "State:        Draining\n"
                  "Retries:      3\n"
-                 "Progress:     1 of 4 moved, 1 moving, 1 waiting, 1 blocked, ETA 2m05s\n"
+                 "Progress:     1 of 4 moved, 1 moving, 1 waiting, 1 blocked, ETA 2 min 05 s\n"
                  "Guests:\n"
-                 "  GUEST      MEMORY  STATE    FAILED  DETAIL\n"
-                 "  default/a  1.0GiB  Moved    1       m1\n"
-                 "  default/b  2.0GiB  Moving   2       m2\n"
-                 "  default/c  4.0GiB  Waiting  0       -\n"
-                 "  shop/gpu   1.0GiB  Blocked  0       NotLiveMigratable\n"
+                 "  GUEST      MEMORY   STATE    FAILED  DETAIL\n"
+                 "  default/a  1.0 GiB  Moved    1       m1\n"
+                 "  default/b  2.0 GiB  Moving   2       m2\n"
+                 "  default/c  4.0 GiB  Waiting  0       -\n"
+                 "  shop/gpu   1.0 GiB  Blocked  0       NotLiveMigratable\n"
                  "Blocked by:\n"
                  "  shop/gpu: NotLiveMigratable: it is not live-migratable\n"
                  "    shut it down\n");
@@ -211,9 +240,9 @@ static void a_plan_lists_migrating_and_blocked_guests(void **state)
     buf_init(&out, PAGE_MAX);
     assert_false(page_plan(object, &plain, &out));
     expect(&out, "Drain of h1: 1 of 2 guests would migrate, in this order; others are blocked.\n"
-                 "  GUEST  MEMORY  STATE     REASON\n"
-                 "  n/a    1.0MiB  Migrates  -\n"
-                 "  n/b    1.0MiB  Blocked   External\n"
+                 "  GUEST  MEMORY   STATE     REASON\n"
+                 "  n/a    1.0 MiB  Migrates  -\n"
+                 "  n/b    1.0 MiB  Blocked   External\n"
                  "Blocked by:\n"
                  "  n/b: External: m\n"
                  "    u\n");
@@ -237,9 +266,9 @@ static void a_plan_says_what_waits_and_what_has_no_strategy(void **state)
                  "1 would wait for what its row says.\n"
                  "1 of them has no eviction strategy, nor does the fleet: treated as "
                  "LiveMigrateIfPossible.\n"
-                 "  GUEST  MEMORY  STATE     REASON\n"
-                 "  n/a    1.0MiB  Migrates  -\n"
-                 "  n/b    1.0MiB  Waits     quota q exceeded\n");
+                 "  GUEST  MEMORY   STATE     REASON\n"
+                 "  n/a    1.0 MiB  Migrates  -\n"
+                 "  n/b    1.0 MiB  Waits     quota q exceeded\n");
 }
 
 static void the_bar_of_a_drain_fits_every_width(void **state)
@@ -249,7 +278,7 @@ static void the_bar_of_a_drain_fits_every_width(void **state)
     char line[DRAIN_LINE_MAX];
     drain_bar(object, 79, line);
     assert_string_equal(
-        line, "[=====>               ] 1 of 4 moved, 1 moving, 1 waiting, 1 blocked, ETA 2m05s");
+        line, "[====>           ] 1 of 4 moved, 1 moving, 1 waiting, 1 blocked, ETA 2 min 05 s");
     for (size_t width = 1; width < 400; width++) {
         drain_bar(object, width, line);
         assert_true(strlen(line) <= width);
@@ -309,7 +338,7 @@ static void a_migration_shows_rejections_and_settings(void **state)
         "\"parallel streams left out: post-copy is allowed\"],"
         "\"rejections\":[{\"node\":\"a\",\"reason\":\"source-node\",\"detail\":\"\",\"forEver\":"
         "true},"
-        "{\"node\":\"b\",\"reason\":\"memory\",\"detail\":\"2.0GiB more are needed\","
+        "{\"node\":\"b\",\"reason\":\"memory\",\"detail\":\"2.0 GiB more are needed\","
         "\"forEver\":false}]}}}");
     struct buf out;
     buf_init(&out, PAGE_MAX);
@@ -325,7 +354,7 @@ static void a_migration_shows_rejections_and_settings(void **state)
                  "Selector:     zone=a\n"
                  "Annotations:  why=x\n"
                  "Settings at hand-off:\n"
-                 "  bandwidth: 64MiB/s\n"
+                 "  bandwidth: 64 MiB/s\n"
                  "  max downtime: 900 ms\n"
                  "  completion timeout: 150 s per GiB\n"
                  "  progress timeout: none\n"
@@ -340,7 +369,7 @@ static void a_migration_shows_rejections_and_settings(void **state)
                  "Rejected nodes:\n"
                  "  NODE  REASON       PERMANENT  DETAIL\n"
                  "  a     source-node  yes        -\n"
-                 "  b     memory       no         2.0GiB more are needed\n");
+                 "  b     memory       no         2.0 GiB more are needed\n");
 }
 
 static void a_node_shows_cordon_taints_and_reservations(void **state)
@@ -363,7 +392,7 @@ static void a_node_shows_cordon_taints_and_reservations(void **state)
                  "Taints:       gpu=big:NoSchedule\n"
                  "              old:NoExecute\n"
                  "Labels:       zone=a, rack=7\n"
-                 "Reserved:     2.0GiB and 4 CPUs, for inbound migrations\n");
+                 "Reserved:     2.0 GiB and 4 CPUs, for inbound migrations\n");
 }
 
 static void a_guest_shows_its_scheduling_constraints(void **state)
@@ -420,7 +449,7 @@ static void a_guest_shows_its_newest_migration(void **state)
         "Failure:      it broke\n",
         "Remedy:       the stream was broken\n",
         "ferry recover m1 (or", /* the migration's name, not the guest's */
-        "Modes:\n  PreCopy          2025-11-16T05:06:40Z  +0.0s\n",
+        "Modes:\n  PreCopy          2025-11-16T05:06:40Z  +0 ms\n",
     };
     for (size_t i = 0; i < COUNT(lines); i++)
         if (strstr(got, lines[i]) == NULL)
@@ -492,8 +521,8 @@ static void every_kind_has_a_table(void **state)
          "NAME  LABELS    AGE\n"
          "shop  env=prod  30s\n"},
         {KIND_DRAIN, draining,
-         "NAME        STATE     NODE  MOVED  BLOCKED  ETA    AGE\n"
-         "drain-h1-x  Draining  h1    1/4    1        2m05s  -\n"},
+         "NAME        STATE     NODE  MOVED  BLOCKED  ETA         AGE\n"
+         "drain-h1-x  Draining  h1    1/4    1        2 min 05 s  -\n"},
         {KIND_INCIDENT,
          "{\"metadata\":{\"name\":\"m1\",\"creationTimestamp\":\"1970-01-01T00:00:30Z\"},"
          "\"spec\":{\"vmiName\":\"web\"},\"status\":{\"state\":\"open\",\"kind\":\"lost\","
@@ -548,6 +577,7 @@ TEST_FILE(test_cli_pages)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_migratable_guest_shows_target_and_policy),
         cmocka_unit_test(notes_on_the_guest_s_disks_and_on_nodes_are_shown),
+        cmocka_unit_test(the_answer_says_how_the_forecast_ends),
         cmocka_unit_test(a_forecast_is_shown_with_its_basis),
         cmocka_unit_test(each_obstacle_is_shown),
         cmocka_unit_test(a_drain_names_its_guests_and_what_blocks_it),

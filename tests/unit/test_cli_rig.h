@@ -153,8 +153,9 @@ static inline void stop(struct appliance *a)
     (void)unlink(a->file);
 }
 
-/* Runs a verb as the shell would, and returns its exit status and what it printed. */
-static inline int run(verb_fn *verb, const char *words, char *out, size_t n)
+/* Runs a verb as the shell would, and returns its exit status. A '_' in the first word is a space:
+ * argv[0] is "ferry VERB". */
+static inline int run_words(verb_fn *verb, const char *words, bool errors_too, char *out, size_t n)
 {
     char copy[256];
     char *argv[16], *rest = copy;
@@ -163,9 +164,11 @@ static inline int run(verb_fn *verb, const char *words, char *out, size_t n)
     for (char *word; argc < 15 && (word = strsep(&rest, " ")) != NULL;)
         argv[argc++] = word;
     argv[argc] = NULL;
+    if (strchr(argv[0], '_') != NULL)
+        *strchr(argv[0], '_') = ' ';
     assert_int_equal(pipe(ends), 0);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    pid_t pid = start_child(verb, argc, argv, nowhere, ends[1]);
+    pid_t pid = start_child(verb, argc, argv, errors_too ? ends[1] : nowhere, ends[1]);
     (void)close(ends[1]);
     (void)close(nowhere);
     size_t length = 0;
@@ -174,6 +177,17 @@ static inline int run(verb_fn *verb, const char *words, char *out, size_t n)
     out[length] = '\0';
     (void)close(ends[0]);
     return exit_status(pid);
+}
+
+/* out: what it printed on standard output; or on both. */
+static inline int run(verb_fn *verb, const char *words, char *out, size_t n)
+{
+    return run_words(verb, words, false, out, n);
+}
+
+static inline int run_all(verb_fn *verb, const char *words, char *out, size_t n)
+{
+    return run_words(verb, words, true, out, n);
 }
 
 #endif

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "hypervisor/hostd/client.h"
+#include "hypervisor/hostd/inspect.h"
 #include "hypervisor/hostd/server.h"
 
 #define SECRET "correct horse battery staple"
@@ -114,6 +115,64 @@ static void a_path_is_open_refused_or_dead(void **state)
     (void)close(closed);
     assert_true(hostd_probe(rig->address, SECRET, "255.255.255.255", 1, &path, &err));
     assert_int_equal(path, HOSTD_PATH_DEAD);
+}
+
+static void names_are_looked_up_on_the_host(void **state)
+{
+    const struct rig *rig = *state;
+    char ip[HV_TEXT_MAX] = "";
+    struct err err = {0};
+    assert_true(hostd_resolve(rig->address, SECRET, "10.1.2.3", ip, &err));
+    assert_string_equal(ip, "10.1.2.3");
+    assert_true(hostd_resolve(rig->address, SECRET, "[fd00::1]", ip, &err));
+    assert_string_equal(ip, "fd00::1");
+    assert_true(hostd_resolve(rig->address, SECRET, "localhost", ip, &err));
+    assert_false(hostd_resolve(rig->address, SECRET, "no.such.name.invalid", ip, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    err = (struct err){0};
+    assert_false(hostd_resolve(rig->address, SECRET, "two words", ip, &err));
+    assert_int_equal(err.code, ERR_INVALID);
+}
+
+static void facts_are_numbers_that_survive_the_line(void **state)
+{
+    const struct rig *rig = *state;
+    struct hostd_facts facts, back;
+    struct err err = {0};
+    char text[HOSTD_REQUEST_MAX];
+    int64_t now = clock_wall_ms(clock_system());
+    assert_true(hostd_ask_facts(rig->address, SECRET, &facts, &err));
+    assert_true(facts.at[HOSTD_FACT_CLOCK_MS] >= now &&
+                facts.at[HOSTD_FACT_CLOCK_MS] < now + 60000);
+    for (size_t i = 0; i < HOSTD_FACTS; i++) /* the longest line there can be */
+        facts.at[i] = i % 2 == 0 ? INT64_MAX : HOSTD_FACT_UNKNOWN;
+    inspect_write_facts(&facts, text, sizeof text);
+    inspect_read_facts(text, &back);
+    assert_memory_equal(&facts, &back, sizeof facts);
+    inspect_read_facts("future-fact=1 clock-ms=x ca-end ca-end= qemu-ca-end=7", &back);
+    assert_int_equal(back.at[HOSTD_FACT_QEMU_CA_END], 7);
+    assert_true(back.at[HOSTD_FACT_CLOCK_MS] == HOSTD_FACT_UNKNOWN);
+    assert_true(back.at[HOSTD_FACT_CA_END] == HOSTD_FACT_UNKNOWN);
+}
+
+static void a_directory_has_one_identity_and_a_file_none(void **state)
+{
+    const struct rig *rig = *state;
+    char one[HV_TEXT_MAX], two[HV_TEXT_MAX];
+    struct err err = {0};
+    assert_true(hostd_directory(rig->address, SECRET, "/", one, &err));
+    assert_true(inspect_directory("/../", two, &err));
+    assert_string_equal(one, two);
+    assert_true(inspect_directory("/proc", two, &err));
+    assert_string_not_equal(one, two);
+    assert_false(hostd_directory(rig->address, SECRET, "/proc/self/status", two, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    err = (struct err){0};
+    assert_false(hostd_directory(rig->address, SECRET, "/no/such/directory", two, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    err = (struct err){0};
+    assert_false(hostd_directory(rig->address, SECRET, "relative", two, &err));
+    assert_int_equal(err.code, ERR_INVALID);
 }
 
 static void a_wrong_secret_is_refused(void **state)
@@ -436,6 +495,9 @@ TEST_FILE(test_hostd)
 #define WITH_HELPER(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_HELPER(a_path_is_open_refused_or_dead),
+        WITH_HELPER(names_are_looked_up_on_the_host),
+        WITH_HELPER(facts_are_numbers_that_survive_the_line),
+        WITH_HELPER(a_directory_has_one_identity_and_a_file_none),
         WITH_HELPER(a_wrong_secret_is_refused),
         WITH_HELPER(a_request_cannot_be_replayed),
         WITH_HELPER(malformed_and_oversized_requests_are_refused),

@@ -1,5 +1,5 @@
 /* hook.c - see hook.h. */
-#include "cli/hook.h"
+#include "cli/doctor/hook.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -5,10 +5,13 @@
 #ifndef CLI_PORTS_H
 #define CLI_PORTS_H
 
-#include "cli/diagnose.h"
+#include "cli/doctor/diagnose.h"
 
 enum { PORTS_TLS = 16514, PORTS_CONNECT_MS = 500, PORTS_AT_ONCE = 256 };
 
 void ports_ask(struct diagnosis *diagnoses, size_t n, int port, int64_t timeout_ms);
+/* The host name in the uri or the peer uri of a host; empty for a local one. out_name holds
+ * HV_TEXT_MAX. */
+void ports_name(const struct hv_host *host, char *out_name);
 
 #endif

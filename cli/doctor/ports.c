@@ -1,5 +1,5 @@
 /* ports.c - see ports.h. */
-#include "cli/ports.h"
+#include "cli/doctor/ports.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -18,8 +18,7 @@ struct round {
     struct diagnosis *of[PORTS_AT_ONCE];
 };
 
-/* The host name in the uri or the peer uri of a host; empty for a local one. */
-static void name_of(const struct hv_host *host, char *out_name)
+void ports_name(const struct hv_host *host, char *out_name)
 {
     bool tls, system;
     diagnose_uri(host->uri, out_name, &tls, &system);
@@ -47,7 +46,7 @@ static void start_connect(struct round *round, struct diagnosis *diagnosis,
 static void start_check(struct round *round, struct diagnosis *diagnosis, int port)
 {
     char name[HV_TEXT_MAX], service[16];
-    name_of(diagnosis->host, name);
+    ports_name(diagnosis->host, name);
     if (name[0] == '\0')
         return;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};

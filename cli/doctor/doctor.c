@@ -1,8 +1,8 @@
 /* doctor.c - `ferry doctor`: checks every host, and every pair of hosts for migration.
  *
  * Connects to the hosts itself through observe and probe: works without an appliance and changes
- * nothing. A host that does not answer in time is reported and does not delay the others.
- * diagnose.c evaluates the answers.
+ * nothing. A host that does not answer in time is reported and does not delay the others. visit.c
+ * asks what libvirt does not tell, diagnose.c evaluates the answers, report.c shows them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +14,11 @@
 #include "base/own.h"
 #include "base/queue.h"
 #include "cli/common/cli.h"
-#include "cli/common/table.h"
-#include "cli/diagnose.h"
-#include "cli/ports.h"
-#include "hypervisor/hostd/client.h"
+#include "cli/common/parse.h"
+#include "cli/doctor/diagnose.h"
+#include "cli/doctor/ports.h"
+#include "cli/doctor/report.h"
+#include "cli/doctor/visit.h"
 #include "hypervisor/libvirt/libvirt.h"
 #include "hypervisor/observe.h"
 #include "hypervisor/probe.h"
@@ -25,20 +26,22 @@
 enum {
     KEY_CONFIG = 0x200,
     KEY_TIMEOUT,
-    TIMEOUT_MS = 10000,    /* for all hosts together, each round */
-    PAIRED_HOSTS_MAX = 64, /* with more hosts pairs are not compared: n*(n-1) calls */
+    KEY_STRICT,
+    TIMEOUT_MS = 10000, /* for all hosts together, each round */
 };
 
 struct doctor {
     struct cli_options common;
     const char *config_file;
     int64_t timeout_ms;
+    bool strict;
     struct config *config;
     size_t n;
     struct diagnosis *diagnoses;
     char **cpus;                    /* host-model CPU of each host, NULL: not known */
     int *comparisons;               /* n*n, CPU_NOT_ASKED when there is no answer */
     char (*why)[DIAGNOSE_TEXT_MAX]; /* n*n, error of a comparison */
+    struct way *ways;               /* n*n; NULL, as the two above: too many hosts for pairs */
     struct queue *replies;
     struct hv *hv;
 };
@@ -156,128 +159,78 @@ static void ask_pairs(struct doctor *d)
     gather(d, open, on_comparison);
 }
 
-/* In turn: each takes milliseconds, or 5 s when no helper listens. */
-static void ask_helpers(struct doctor *d)
+/* What libvirt does not tell: from the hosts themselves. */
+static void ask_visits(struct doctor *d)
 {
-    const struct clock *clock = clock_system();
-    int64_t until = clock_mono_ms(clock) + d->timeout_ms;
-    for (size_t i = 0; i < d->n && clock_mono_ms(clock) < until; i++) {
-        const struct hv_host *host = &d->config->hosts[i];
-        char version[HV_TEXT_MAX];
-        d->diagnoses[i].hook =
-            strcmp(host->uri, "qemu:///system") == 0 ? hook_state("") : HOOK_NOT_CHECKED;
-        if (host->helper[0] == '\0')
-            continue;
-        d->diagnoses[i].helper_asked = true;
-        (void)hostd_ping(host->helper, host->helper_secret, version, &d->diagnoses[i].helper_err);
-    }
+    for (size_t i = 0; i < d->n; i++)
+        d->diagnoses[i].hook = strcmp(d->config->hosts[i].uri, "qemu:///system") == 0
+                                   ? hook_state("")
+                                   : HOOK_NOT_CHECKED;
+    struct visit visit = {
+        .diagnoses = d->diagnoses,
+        .ways = d->ways,
+        .n = d->n,
+        .paths = (const char *const *)d->config->shared_paths,
+        .n_paths = d->config->n_shared_paths < DIAGNOSE_PATHS_MAX ? d->config->n_shared_paths
+                                                                  : DIAGNOSE_PATHS_MAX,
+        .timeout_ms = d->timeout_ms,
+    };
+    visit_hosts(&visit);
 }
 
 /* --- output --- */
 
-static void count_failure(const struct check *check, size_t *failures)
+static void diagnose_all(const struct doctor *d, struct report *report)
 {
-    *failures += check->result == RESULT_FAILED;
-}
-
-static void add_check_json(struct json_object *object, const struct check *check)
-{
-    json_add_text(object, "check", check->name);
-    json_add_text(object, "result", result_name(check->result));
-    json_add_text(object, "text", check->text);
-}
-
-static void add_row(struct table *table, const char *first, const char *second,
-                    const struct check *check)
-{
-    table_add_row(table);
-    table_set(table, 0, first);
-    table_set(table, 1, second);
-    table_set(table, 2, result_name(check->result));
-    table_colour(table, 2,
-                 check->result == RESULT_OK     ? COLOUR_GOOD
-                 : check->result == RESULT_NOTE ? COLOUR_DIM
-                                                : COLOUR_BAD);
-    table_set(table, 3, check->text);
-}
-
-static size_t report_hosts(const struct doctor *d, struct table *table, struct json_object *list)
-{
-    size_t failures = 0;
-    for (size_t i = 0; i < d->n; i++) {
-        struct check checks[CHECK_COUNT];
-        diagnose_host(d->diagnoses, d->n, i, checks);
-        for (size_t c = 0; c < CHECK_COUNT; c++) {
-            add_row(table, d->config->hosts[i].name, checks[c].name, &checks[c]);
-            count_failure(&checks[c], &failures);
-            struct json_object *row = json_object_new_object();
-            json_add_text(row, "host", d->config->hosts[i].name);
-            add_check_json(row, &checks[c]);
-            (void)json_object_array_add(list, row);
-        }
+    for (size_t i = 0; i < d->n; i++)
+        diagnose_host(d->diagnoses, d->n, i, &report->hosts_checks[i * CHECK_COUNT]);
+    for (size_t pair = 0; report->pairs != NULL && pair < d->n * d->n; pair++) {
+        struct pair_facts facts = {d->comparisons[pair], d->why[pair], d->ways[pair]};
+        if (pair / d->n != pair % d->n)
+            diagnose_pair(&d->diagnoses[pair / d->n], &d->diagnoses[pair % d->n], &facts,
+                          &report->pairs[pair]);
     }
-    return failures;
 }
 
-static size_t report_pairs(const struct doctor *d, struct table *table, struct json_object *list)
+static int print(const struct doctor *d, const struct report *report)
 {
-    size_t failures = 0;
-    for (size_t from = 0; from < d->n; from++)
-        for (size_t to = 0; to < d->n; to++) {
-            size_t pair = from * d->n + to;
-            struct check check;
-            if (from == to)
-                continue;
-            diagnose_pair(&d->diagnoses[from], &d->diagnoses[to], d->comparisons[pair],
-                          d->why[pair], &check);
-            add_row(table, d->config->hosts[from].name, d->config->hosts[to].name, &check);
-            count_failure(&check, &failures);
-            struct json_object *row = json_object_new_object();
-            json_add_text(row, "from", d->config->hosts[from].name);
-            json_add_text(row, "to", d->config->hosts[to].name);
-            add_check_json(row, &check);
-            (void)json_object_array_add(list, row);
-        }
-    return failures;
-}
-
-static int print_tables(const struct doctor *d, const struct table *hosts,
-                        const struct table *pairs)
-{
-    size_t width = cli_table_width(d->common.output);
-    bool coloured = cli_wants_colour(STDOUT_FILENO);
+    if (d->common.output == OUTPUT_JSON) {
+        OWNED(json_object) page = json_object_new_object();
+        report_json(report, page);
+        return cli_print_json(page);
+    }
     struct buf text;
     buf_init(&text, CLI_PAGE_MAX);
-    if (!table_render(hosts, width, coloured, &text))
-        text.failed = true;
-    buf_add(&text, "\n");
-    if (d->comparisons == NULL)
-        buf_addf(&text, "pairs are not compared: %zu hosts, at most %d\n", d->n, PAIRED_HOSTS_MAX);
-    else if (pairs->n_rows == 0)
-        buf_add(&text, "no pairs to compare: only one host is configured\n");
-    else if (!table_render(pairs, width, coloured, &text))
+    if (!report_page(report, cli_table_width(d->common.output), cli_wants_colour(STDOUT_FILENO),
+                     &text))
         text.failed = true;
     return cli_print(&text);
 }
 
-static int report(const struct doctor *d)
+static int show(const struct doctor *d)
 {
-    static const char *const host_titles[] = {"HOST", "CHECK", "RESULT", "DETAIL"};
-    static const char *const pair_titles[] = {"FROM", "TO", "RESULT", "DETAIL"};
-    struct table hosts, pairs;
-    table_init(&hosts, host_titles, COUNT(host_titles));
-    table_init(&pairs, pair_titles, COUNT(pair_titles));
-    OWNED(json_object) page = json_object_new_object();
-    size_t failures = report_hosts(d, &hosts, json_add_array(page, "hosts"));
-    struct json_object *list = json_add_array(page, "pairs");
-    if (d->comparisons != NULL)
-        failures += report_pairs(d, &pairs, list);
-    json_add_i64(page, "failures", (int64_t)failures);
-    int status =
-        d->common.output == OUTPUT_JSON ? cli_print_json(page) : print_tables(d, &hosts, &pairs);
-    table_fini(&hosts);
-    table_fini(&pairs);
-    return status != EXIT_DONE ? status : failures > 0 ? EXIT_FAILED : EXIT_DONE;
+    struct report report = {
+        .n = d->n,
+        .hosts = d->config->hosts,
+        .hosts_checks = calloc(d->n * CHECK_COUNT, sizeof(struct check)),
+        .pairs = d->ways != NULL ? calloc(d->n * d->n, sizeof(struct check)) : NULL,
+    };
+    struct err err = {0};
+    int status = EXIT_FAILED;
+    if (report.hosts_checks == NULL || (d->ways != NULL && report.pairs == NULL)) {
+        (void)err_set(&err, ERR_NOMEM, "no memory for the report");
+        status = cli_fail(&err, NULL);
+    } else {
+        diagnose_all(d, &report);
+        struct report_counts counts = report_count(&report);
+        bool bad = counts.of[RESULT_FAILED] > 0 || (d->strict && counts.of[RESULT_UNCHECKED] > 0);
+        status = print(d, &report);
+        if (status == EXIT_DONE && bad)
+            status = EXIT_FAILED;
+    }
+    free(report.hosts_checks);
+    free(report.pairs);
+    return status;
 }
 
 /* --- the verb --- */
@@ -290,12 +243,14 @@ static bool prepare(struct doctor *d, struct err *err)
     d->n = d->config->n_hosts;
     d->diagnoses = calloc(d->n, sizeof *d->diagnoses);
     d->cpus = calloc(d->n, sizeof *d->cpus);
-    if (d->n <= PAIRED_HOSTS_MAX) {
+    if (d->n <= REPORT_PAIRED_MAX) {
         d->comparisons = calloc(d->n * d->n, sizeof *d->comparisons);
         d->why = calloc(d->n * d->n, sizeof *d->why);
+        d->ways = calloc(d->n * d->n, sizeof *d->ways);
     }
     if (d->diagnoses == NULL || d->cpus == NULL ||
-        (d->n <= PAIRED_HOSTS_MAX && (d->comparisons == NULL || d->why == NULL)))
+        (d->n <= REPORT_PAIRED_MAX &&
+         (d->comparisons == NULL || d->why == NULL || d->ways == NULL)))
         return err_set(err, ERR_NOMEM, "no memory for %zu hosts", d->n);
     for (size_t i = 0; i < d->n; i++) {
         d->diagnoses[i].host = &d->config->hosts[i];
@@ -323,6 +278,7 @@ static void finish(struct doctor *d)
     free(d->cpus);
     free(d->comparisons);
     free(d->why);
+    free(d->ways);
     free(d->diagnoses);
     config_free(d->config);
 }
@@ -337,6 +293,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         if (!human_read_duration(arg, &d->timeout_ms))
             argp_error(state, "--timeout '%s' is not a duration like 10s", arg);
         return 0;
+    case KEY_STRICT: d->strict = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -348,6 +305,7 @@ int verb_doctor(int argc, char **argv)
         {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
         {"timeout", KEY_TIMEOUT, "DURATION", 0, "time for the answers of all hosts; default 10s",
          0},
+        {"strict", KEY_STRICT, NULL, 0, "fail also if something could not be checked", 0},
         {0},
     };
     static const struct argp argp = {
@@ -358,7 +316,7 @@ int verb_doctor(int argc, char **argv)
     };
     struct doctor d = {.config_file = CONFIG_FILE_DEFAULT, .timeout_ms = TIMEOUT_MS};
     cli_options_init(&d.common);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &d) != 0)
+    if (!cli_parse(&argp, argc, argv, &d))
         return EXIT_USAGE;
     struct err err = {0};
     int status;
@@ -366,9 +324,9 @@ int verb_doctor(int argc, char **argv)
         ask_hosts(&d);
         if (d.comparisons != NULL)
             ask_pairs(&d);
-        ask_helpers(&d);
         ports_ask(d.diagnoses, d.n, PORTS_TLS, d.timeout_ms);
-        status = report(&d);
+        ask_visits(&d);
+        status = show(&d);
     } else {
         bool bad_file = d.config == NULL;
         status = cli_fail(&err, bad_file ? "name a valid file with --config FILE" : NULL);
