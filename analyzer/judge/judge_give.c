@@ -6,7 +6,8 @@
  * Wrappers never win. A cause whose confidence stays below VERDICT_KNOWN_FROM is not given as one:
  * the verdict is unknown and names what it resembles. The family is scored on its own: causes that
  * contradict each other often agree on it. A word statistic (likeness.h) is compared with the
- * result: a different cause lowers the confidence, and where no rule fired it names similar cases.
+ * result: a different cause lowers the confidence, and where no rule fired similar cases are
+ * listed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -334,10 +335,9 @@ static void compare_with_words(const struct judge *judge, const struct scores *s
         scores->rank == RANK_WRAPPER && scores->of[CAUSE_UNKNOWN].of[RANK_WRAPPER] == NULL;
     if (!is_silent)
         return;
-    verdict->resembles = similar.cause;
     struct verdict_point *point = &verdict->points[verdict->n_points++];
     *point = (struct verdict_point){.role = POINT_AGAINST, .cause = similar.cause};
-    TEXT_SET(point->rule, "likeness");
+    TEXT_SET(point->rule, "similar-cases");
     TEXT_SET(point->proves,
              "Similar cases: known failures with these words mostly had this cause.");
     TEXT_SET(point->origin, "words");
