@@ -87,7 +87,9 @@ struct store_verdict {
     int64_t confidence_percent;
     const char *rule, *rules_version; /* deciding rule; version of the rules */
     const char *action, *runbook;
-    int64_t judged_ms; /* when it was made */
+    int64_t judged_ms;              /* when it was made */
+    const char *family, *resembles; /* of an unknown cause: the nearest one, or empty */
+    int64_t family_percent;         /* confidence of the family */
 };
 /* Evidence for or against a verdict. Key: job, seq. */
 struct store_point {

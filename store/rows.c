@@ -105,7 +105,8 @@ static const struct column verdict_columns[] = {
     {BOOL(store_verdict, irrecoverable)}, {INT(store_verdict, confidence_percent)},
     {TEXT(store_verdict, rule)},          {TEXT(store_verdict, rules_version)},
     {TEXT(store_verdict, action)},        {TEXT(store_verdict, runbook)},
-    {INT(store_verdict, judged_ms)},
+    {INT(store_verdict, judged_ms)},      {TEXT(store_verdict, family)},
+    {TEXT(store_verdict, resembles)},     {INT(store_verdict, family_percent)},
 };
 static const struct column point_columns[] = {
     {TEXT(store_point, job_uid)}, {INT(store_point, seq)},    {TEXT(store_point, standing)},

@@ -234,7 +234,7 @@ bench-metrics: ## what a page of metrics costs, beside prometheus-cpp and client
 
 # --- documents and form ----------------------------------------------------------------------
 
-$(B)/tools/docs: $(B)/tools/docs.o $(B)/tools/docs_architecture.o
+$(B)/tools/docs: $(B)/tools/docs.o $(B)/tools/docs_architecture.o $(B)/tools/docs_causes.o
 	@echo "  LINK $@"
 	@$(CC) $(LDFLAGS) -o $@ $^
 

@@ -34,7 +34,7 @@ static const char *const ownerships[SIDE_COUNT][SIDE_COUNT] = {
 #undef OWNERSHIP
 };
 
-static void head(FILE *out, const char *title, const char *why, const char *columns)
+void docs_head(FILE *out, const char *title, const char *why, const char *columns)
 {
     (void)fprintf(out, "\n## %s\n\n%s\n\n| %s |\n|", title, why, columns);
     for (const char *c = columns; c != NULL; c = strchr(c + 1, '|'))
@@ -44,11 +44,12 @@ static void head(FILE *out, const char *title, const char *why, const char *colu
 
 static void phases(FILE *out)
 {
-    head(out, "Phases",
-         "Of a migration. Waiting: holds no slot. Busy: counts against the limits. Final: does "
-         "not change any more. The steps are drawn in "
-         "[architecture.md](architecture.md#phases).",
-         "phase | kind | meaning");
+    docs_head(
+        out, "Phases",
+        "Of a migration. Waiting: holds no slot. Busy: counts against the limits. Final: does "
+        "not change any more. The steps are drawn in "
+        "[architecture.md](architecture.md#phases).",
+        "phase | kind | meaning");
 #define WAITING "waiting"
 #define BUSY "busy"
 #define FINAL "final"
@@ -58,13 +59,14 @@ static void phases(FILE *out)
 #undef WAITING
 #undef BUSY
 #undef FINAL
-    head(out, "Triggers", "Reasons for a step from one phase to another.", "trigger | meaning");
+    docs_head(out, "Triggers", "Reasons for a step from one phase to another.",
+              "trigger | meaning");
 #define TRIGGER(id, name, help) (void)fprintf(out, "| `%s` | %s |\n", name, help);
 #include "engine/model/job/phase.def"
 #undef TRIGGER
 }
 
-static void row(FILE *out, const char *name, const char *help)
+void docs_row(FILE *out, const char *name, const char *help)
 {
     (void)fprintf(out, "| %s%s%s | %s |\n", *name == '\0' ? "" : "`", *name == '\0' ? "-" : name,
                   *name == '\0' ? "" : "`", help);
@@ -72,53 +74,53 @@ static void row(FILE *out, const char *name, const char *help)
 
 static void job_words(FILE *out)
 {
-    head(out, "Pending reasons",
-         "Why a migration waits. Limit: seconds after which a migration that waits for this "
-         "reason fails; 0: the wait ends in another way.",
-         "reason | limit | meaning");
+    docs_head(out, "Pending reasons",
+              "Why a migration waits. Limit: seconds after which a migration that waits for this "
+              "reason fails; 0: the wait ends in another way.",
+              "reason | limit | meaning");
 #define PENDING(id, name, limit_s, help) \
     (void)fprintf(out, "| `%s` | %d | %s |\n", name, limit_s, help);
 #include "engine/model/job/pending.def"
 #undef PENDING
-    head(out, "Priority classes", "Highest first; within a class the oldest migration goes first.",
-         "class | meaning");
-#define PRIORITY(id, name, weight, help) row(out, name, help);
+    docs_head(out, "Priority classes",
+              "Highest first; within a class the oldest migration goes first.", "class | meaning");
+#define PRIORITY(id, name, weight, help) docs_row(out, name, help);
 #include "engine/model/settings/priority.def"
 #undef PRIORITY
-    head(out, "Modes", "How memory is transferred.", "mode | meaning");
-#define MODE(id, name, help) row(out, name, help);
+    docs_head(out, "Modes", "How memory is transferred.", "mode | meaning");
+#define MODE(id, name, help) docs_row(out, name, help);
 #include "engine/model/job/mode.def"
 #undef MODE
-    head(out, "Abort states", "State of an abort request.", "state | meaning");
-#define ABORT(id, name, help) row(out, name, help);
+    docs_head(out, "Abort states", "State of an abort request.", "state | meaning");
+#define ABORT(id, name, help) docs_row(out, name, help);
 #include "engine/model/job/abort.def"
 #undef ABORT
-    head(out, "Abort causes", "Who or what requested the abort.", "cause | meaning");
-#define ABORT_CAUSE(id, name, help) row(out, name, help);
+    docs_head(out, "Abort causes", "Who or what requested the abort.", "cause | meaning");
+#define ABORT_CAUSE(id, name, help) docs_row(out, name, help);
 #include "engine/model/job/abort_cause.def"
 #undef ABORT_CAUSE
-    head(out, "Recovery", "State of the recovery of a broken post-copy.", "state | meaning");
-#define RECOVERY(id, name, help) row(out, name, help);
+    docs_head(out, "Recovery", "State of the recovery of a broken post-copy.", "state | meaning");
+#define RECOVERY(id, name, help) docs_row(out, name, help);
 #include "engine/model/job/recovery.def"
 #undef RECOVERY
-    head(out, "Outcomes", "How a migration ended.", "outcome | meaning");
-#define OUTCOME(id, name, help) row(out, name, help);
+    docs_head(out, "Outcomes", "How a migration ended.", "outcome | meaning");
+#define OUTCOME(id, name, help) docs_row(out, name, help);
 #include "engine/model/job/outcome.def"
 #undef OUTCOME
-    head(out, "Location of the guest", "Decided from the domain states on both hosts.",
-         "place | meaning");
-#define GUEST_AT(id, name, help) row(out, name, help);
+    docs_head(out, "Location of the guest", "Decided from the domain states on both hosts.",
+              "place | meaning");
+#define GUEST_AT(id, name, help) docs_row(out, name, help);
 #include "engine/model/job/outcome.def"
 #undef GUEST_AT
 }
 
 static void unmovables(FILE *out)
 {
-    head(out, "Why a guest is not live-migratable",
-         "From its definition, in this order; the first is the reason of the condition. Live: "
-         "`LiveMigratable` is False. Storage: `StorageLiveMigratable` is False. Neither: a "
-         "note.",
-         "reason | live | storage | message | what to do");
+    docs_head(out, "Why a guest is not live-migratable",
+              "From its definition, in this order; the first is the reason of the condition. Live: "
+              "`LiveMigratable` is False. Storage: `StorageLiveMigratable` is False. Neither: a "
+              "note.",
+              "reason | live | storage | message | what to do");
 #define UNMOVABLE(id, name, live, storage, message, help) \
     (void)fprintf(out, "| `%s` | %s | %s | %s | %s |\n", name, #live, #storage, message, help);
 #include "engine/model/definition/migratable.def"
@@ -160,33 +162,34 @@ static void quirks(FILE *out)
 
 static void places(FILE *out)
 {
-    head(out, "Placement rejections",
-         "Why a node cannot accept a guest. Checked in this order, the first that applies is "
-         "kept per node. EVER: the rejection lasts as long as guest and migration do not "
-         "change; if all nodes reject so, the migration fails at once.",
-         "reason | when | meaning");
+    docs_head(out, "Placement rejections",
+              "Why a node cannot accept a guest. Checked in this order, the first that applies is "
+              "kept per node. EVER: the rejection lasts as long as guest and migration do not "
+              "change; if all nodes reject so, the migration fails at once.",
+              "reason | when | meaning");
 #define REJECT(id, name, when, help) \
     if (*(name) != '\0')             \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, #when, help);
 #include "engine/model/fleet/rejection.def"
 #undef REJECT
-    head(out, "Versions",
-         "What versions of libvirt and QEMU cannot do, and what Ferry does instead. `source`, "
-         "`target`: the host's part in the migration. Refuses: placement rejects the pair "
-         "(`versions`) and doctor fails; note: doctor and check name it; quiet: nothing is lost. "
-         "Versions newer than any that Ferry was tried with are used; doctor notes it.",
-         "name | host | libvirt | QEMU | shown | why | instead");
+    docs_head(
+        out, "Versions",
+        "What versions of libvirt and QEMU cannot do, and what Ferry does instead. `source`, "
+        "`target`: the host's part in the migration. Refuses: placement rejects the pair "
+        "(`versions`) and doctor fails; note: doctor and check name it; quiet: nothing is lost. "
+        "Versions newer than any that Ferry was tried with are used; doctor notes it.",
+        "name | host | libvirt | QEMU | shown | why | instead");
     quirks(out);
-    head(out, "Launchers", "A guest on a node, or the reservation for it; shown as a Pod.",
-         "state | pod phase | meaning");
+    docs_head(out, "Launchers", "A guest on a node, or the reservation for it; shown as a Pod.",
+              "state | pod phase | meaning");
 #define LAUNCHER(id, name, pod_phase, help) \
     if (*(name) != '\0')                    \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, pod_phase, help);
 #include "engine/model/job/launcher.def"
 #undef LAUNCHER
-    head(out, "Origins",
-         "Who created the migration. Automatic migrations back off after a failure.",
-         "origin | automatic | meaning");
+    docs_head(out, "Origins",
+              "Who created the migration. Automatic migrations back off after a failure.",
+              "origin | automatic | meaning");
 #define ORIGIN(id, name, automatic, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #automatic, help);
 #include "engine/model/job/origin.def"
@@ -195,10 +198,10 @@ static void places(FILE *out)
 
 static void monitor(FILE *out)
 {
-    head(out, "Decisions of the monitor",
-         "Recorded with their numbers when they change. NOTHING: the monitor could have acted "
-         "and did not.",
-         "decision | action | meaning");
+    docs_head(out, "Decisions of the monitor",
+              "Recorded with their numbers when they change. NOTHING: the monitor could have acted "
+              "and did not.",
+              "decision | action | meaning");
 #define DECISION(id, name, action, by, help) \
     (void)fprintf(out, "| `%s` | %s | %s |\n", name, #action, help);
 #include "engine/model/job/decision.def"
@@ -207,11 +210,11 @@ static void monitor(FILE *out)
 
 static void orders(FILE *out)
 {
-    head(out, "Orders",
-         "Orders that change a guest. Each is stored before it is given, and again with its "
-         "answer.",
-         "action | meaning");
-#define INTENT(id, name, help) row(out, name, help);
+    docs_head(out, "Orders",
+              "Orders that change a guest. Each is stored before it is given, and again with its "
+              "answer.",
+              "action | meaning");
+#define INTENT(id, name, help) docs_row(out, name, help);
 #include "engine/model/job/intent.def"
 #undef INTENT
 }
@@ -240,10 +243,11 @@ static void job_fields(FILE *out)
 #include "store/job_fields.def"
 #undef JOB_FIELD
     };
-    head(out, "Columns of a migration",
-         "Of table `jobs` (`ferry query`), and where a VirtualMachineInstanceMigration shows the "
-         "same.",
-         "column | shown as | meaning");
+    docs_head(
+        out, "Columns of a migration",
+        "Of table `jobs` (`ferry query`), and where a VirtualMachineInstanceMigration shows the "
+        "same.",
+        "column | shown as | meaning");
     for (size_t i = 0; i < COUNT(fields); i++) {
         fprintf(out, "| `%s` | ", fields[i].column);
         if (fields[i].object != JOB_OBJECT__)
@@ -254,8 +258,9 @@ static void job_fields(FILE *out)
 
 static void forecasts(FILE *out)
 {
-    head(out, "Forecasts", "How a migration is expected to end: `ferry check`.", "end | meaning");
-#define ENDING(id, name, help) row(out, name, help);
+    docs_head(out, "Forecasts", "How a migration is expected to end: `ferry check`.",
+              "end | meaning");
+#define ENDING(id, name, help) docs_row(out, name, help);
 #include "engine/model/forecast/forecast.def"
 #undef ENDING
     (void)fprintf(out, "\nWhat a forecast rests on: the dirty rate and the bandwidth:\n\n");
@@ -269,9 +274,10 @@ static void forecasts(FILE *out)
 
 static void flags(FILE *out)
 {
-    head(out, "Flags of a migration",
-         "Flags of the migrate call: `status.ferry.flags` and `ferry describe`.", "flag | meaning");
-#define FLAG(id, bit, name, words) row(out, name, words);
+    docs_head(out, "Flags of a migration",
+              "Flags of the migrate call: `status.ferry.flags` and `ferry describe`.",
+              "flag | meaning");
+#define FLAG(id, bit, name, words) docs_row(out, name, words);
 #include "engine/data/flags.def"
 #undef FLAG
     (void)fprintf(out, "\nCombinations that are not possible; `status.ferry.flagsLeftOut` names "
@@ -283,37 +289,39 @@ static void flags(FILE *out)
 
 static void documents(FILE *out)
 {
-    head(out, "Documents",
-         "Objects that users write and Ferry stores: at most so many, 32 KiB each, 64 MiB in all.",
-         "kind | at most | meaning");
+    docs_head(
+        out, "Documents",
+        "Objects that users write and Ferry stores: at most so many, 32 KiB each, 64 MiB in all.",
+        "kind | at most | meaning");
 #define OBJECT(id, kind, spaced, max, help) \
     (void)fprintf(out, "| `%s` | %u | %s |\n", kind, (unsigned)max, help);
 #include "engine/model/objects/object.def"
 #undef OBJECT
-    head(out, "Migration settings",
-         "In `migrations:` of the configuration and, where policy says YES, in a MigrationPolicy.",
-         "setting | default | policy | meaning");
+    docs_head(
+        out, "Migration settings",
+        "In `migrations:` of the configuration and, where policy says YES, in a MigrationPolicy.",
+        "setting | default | policy | meaning");
 #define SETTING(id, type, json, fallback, low, high, policy, help) \
     (void)fprintf(out, "| `%s` | %s | %s | %s |\n", json, #fallback, #policy, help);
 #include "engine/model/settings/migration_config.def"
 #undef SETTING
-    head(out, "Eviction strategies", "What happens to a guest when its node is drained.",
-         "strategy | moved | meaning");
+    docs_head(out, "Eviction strategies", "What happens to a guest when its node is drained.",
+              "strategy | moved | meaning");
 #define STRATEGY(id, name, moves, marks, help) \
     if (*(name) != '\0')                       \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, #moves, help);
 #include "engine/model/settings/eviction.def"
 #undef STRATEGY
-    head(out, "Drains", "States of a Drain.", "state | meaning");
-#define DRAIN(id, name, final, help) row(out, name, help);
+    docs_head(out, "Drains", "States of a Drain.", "state | meaning");
+#define DRAIN(id, name, final, help) docs_row(out, name, help);
 #include "engine/model/objects/drain.def"
 #undef DRAIN
-    head(out, "Guests of a drain", "One state each.", "state | meaning");
-#define DRAIN_GUEST(id, name, help) row(out, name, help);
+    docs_head(out, "Guests of a drain", "One state each.", "state | meaning");
+#define DRAIN_GUEST(id, name, help) docs_row(out, name, help);
 #include "engine/model/objects/drain.def"
 #undef DRAIN_GUEST
-    head(out, "What blocks a guest of a drain", "With what would unblock the guest.",
-         "reason | meaning | what to do");
+    docs_head(out, "What blocks a guest of a drain", "With what would unblock the guest.",
+              "reason | meaning | what to do");
 #define BLOCK(id, name, help, unblock) \
     if (*(name) != '\0')               \
         (void)fprintf(out, "| `%s` | %s | %s |\n", name, help, unblock);
@@ -323,8 +331,8 @@ static void documents(FILE *out)
 
 static void ownership(FILE *out)
 {
-    head(out, "Ownership", "How the domain state on one host is read.", "side | meaning");
-#define SIDE(id, name, help) row(out, name, help);
+    docs_head(out, "Ownership", "How the domain state on one host is read.", "side | meaning");
+#define SIDE(id, name, help) docs_row(out, name, help);
 #include "engine/data/ownership.def"
 #undef SIDE
     (void)fprintf(
@@ -349,8 +357,8 @@ static void ownership(FILE *out)
 
 static void errors(FILE *out)
 {
-    head(out, "Error codes", "With the HTTP status and the exit status of the command line.",
-         "code | HTTP | exit | meaning");
+    docs_head(out, "Error codes", "With the HTTP status and the exit status of the command line.",
+              "code | HTTP | exit | meaning");
 #define ERR(id, name, http, exit, help) \
     (void)fprintf(out, "| `%s` | %d | %d | %s |\n", name, http, exit, help);
 #include "base/err.def"
@@ -359,55 +367,15 @@ static void errors(FILE *out)
 
 static void exits(FILE *out)
 {
-    head(out, "Exit status", "Of every verb of `ferry`.", "status | meaning");
+    docs_head(out, "Exit status", "Of every verb of `ferry`.", "status | meaning");
 #define EXIT_STATUS(id, number, help) (void)fprintf(out, "| %d | %s |\n", number, help);
 #include "cli/common/exit.def"
 #undef EXIT_STATUS
 }
 
-enum {
-#define GROUP(id, name, help) GROUP_##id,
-#include "analyzer/judge/cause.def"
-#undef GROUP
-};
-
-#define FAMILY(id, name, help) static const char family_of_##id[] = name;
-#include "analyzer/judge/cause.def"
-#undef FAMILY
-
-/* One chapter per group: verdicts link to it. */
-static void cause_group(FILE *out, const char *name, const char *help, int group)
-{
-    char title[64];
-    (void)snprintf(title, sizeof title, "Causes: %s", name);
-    head(out, title, help, "cause | family | plane | recoverable | meaning | what to do");
-#define CAUSE(id, name, own, family, plane, recoverable, meaning, action)                   \
-    if (GROUP_##own == group)                                                               \
-        (void)fprintf(out, "| `%s` | %s | %s | %s | %s | %s |\n", name, family_of_##family, \
-                      #plane, #recoverable, meaning, action);
-#include "analyzer/judge/cause.def"
-#undef CAUSE
-}
-
-static void causes(FILE *out)
-{
-    head(out, "Planes", "Where the root cause of a failure lies.", "plane | meaning");
-#define PLANE(id, name, help) row(out, name, help);
-#include "analyzer/judge/cause.def"
-#undef PLANE
-    head(out, "Families", "Who has to look where; named when the evidence carries no cause.",
-         "family | meaning");
-#define FAMILY(id, name, help) row(out, name, help);
-#include "analyzer/judge/cause.def"
-#undef FAMILY
-#define GROUP(id, name, help) cause_group(out, name, help, GROUP_##id);
-#include "analyzer/judge/cause.def"
-#undef GROUP
-}
-
 static void calls(FILE *out)
 {
-    head(out, "Calls", "Calls to a hypervisor.", "call | access | lane | meaning");
+    docs_head(out, "Calls", "Calls to a hypervisor.", "call | access | lane | meaning");
 #define CALL(id, name, access, lane, help) \
     (void)fprintf(out, "| `%s` | %s | %s | %s |\n", name, #access, #lane, help);
 #include "hypervisor/call.def"
@@ -416,23 +384,24 @@ static void calls(FILE *out)
 
 static void faults(FILE *out)
 {
-    head(out, "Crash points",
-         "For tests: `FERRY_FAULT=name` (or `name:3`, the third time) kills the process there.",
-         "point | where");
-#define FAULT(id, name, help) row(out, name, help);
+    docs_head(
+        out, "Crash points",
+        "For tests: `FERRY_FAULT=name` (or `name:3`, the third time) kills the process there.",
+        "point | where");
+#define FAULT(id, name, help) docs_row(out, name, help);
 #include "base/fault.def"
 #undef FAULT
-    head(out, "Simulated faults", "What a script can break in the simulated fleet.",
-         "fault | meaning");
-#define SIM_FAULT(id, name, help) row(out, name, help);
+    docs_head(out, "Simulated faults", "What a script can break in the simulated fleet.",
+              "fault | meaning");
+#define SIM_FAULT(id, name, help) docs_row(out, name, help);
 #include "hypervisor/sim/fault.def"
 #undef SIM_FAULT
 }
 
 static void incidents(FILE *out)
 {
-    head(out, "Incidents", "What needs an operator, by kind (`ferry_incident`).",
-         "kind | until | meaning");
+    docs_head(out, "Incidents", "What needs an operator, by kind (`ferry_incident`).",
+              "kind | until | meaning");
 #define FADES "15 minutes, an acknowledgement or override, or a later migration of the guest"
 #define LASTS "an acknowledgement or override"
 #define INCIDENT_KIND(id, name, lasts, help) \
@@ -441,15 +410,15 @@ static void incidents(FILE *out)
 #undef INCIDENT_KIND
 #undef FADES
 #undef LASTS
-    head(out, "Ends of incidents", "What closed an incident.", "by | meaning");
-#define INCIDENT_END(id, name, help) row(out, name, help);
+    docs_head(out, "Ends of incidents", "What closed an incident.", "by | meaning");
+#define INCIDENT_END(id, name, help) docs_row(out, name, help);
 #include "engine/model/job/incident.def"
 #undef INCIDENT_END
 }
 
 static void log_fields(FILE *out)
 {
-    head(out, "Log fields", "All names of fields in log lines.", "field");
+    docs_head(out, "Log fields", "All names of fields in log lines.", "field");
 #define LOG_FIELD(id, name) (void)fprintf(out, "| `%s` |\n", name);
 #include "base/log.def"
 #undef LOG_FIELD
@@ -505,7 +474,7 @@ static void metrics_page(FILE *out)
              "as floats in both formats (`le=\"1.0\"`). Names and labels are added, never "
              "changed (but once: schema 8 changed names, glossary.md).\n");
     for (enum plane_id plane = 0; plane < PLANES; plane++) {
-        head(out, planes[plane].title, planes[plane].why, "metric | type | labels | meaning");
+        docs_head(out, planes[plane].title, planes[plane].why, "metric | type | labels | meaning");
 #define METRIC(id, name, type, in, unit, labels, help) \
     if (PLANE_##in == plane)                           \
         metric_row(out, name, #type, labels, help);
@@ -531,7 +500,7 @@ static void vocabulary_page(FILE *out)
     forecasts(out);
     flags(out);
     ownership(out);
-    causes(out);
+    docs_causes(out);
     errors(out);
     exits(out);
     calls(out);

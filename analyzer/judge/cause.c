@@ -1,5 +1,6 @@
 /* cause.c - the tables of cause.def and the names of a verdict's parts. See verdict.h. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyzer/judge/verdict.h"
@@ -61,6 +62,23 @@ enum family family_from_name(const char *name)
     while (family < FAMILY_COUNT && strcmp(families[family], name) != 0)
         family++;
     return family;
+}
+
+void verdict_headline(const struct verdict_names *v, char *out, size_t out_bytes)
+{
+    bool has_family = v->family[0] != '\0' && strcmp(v->family, families[FAMILY_UNKNOWN]) != 0;
+    const char *family = has_family ? v->family : "", *comma = has_family ? ", " : "";
+    if (strcmp(v->cause, rows[CAUSE_UNKNOWN].name) != 0)
+        (void)snprintf(out, out_bytes, "%s (%s%s%s plane), confidence %.2f", v->cause, family,
+                       comma, v->plane, v->confidence);
+    else if (v->resembles[0] != '\0')
+        (void)snprintf(out, out_bytes, "not known; it resembles %s (%s%s%s plane), confidence %.2f",
+                       v->resembles, family, comma, v->plane, v->confidence);
+    else if (has_family)
+        (void)snprintf(out, out_bytes, "not known; it points to %s (%s plane), confidence %.2f",
+                       family, v->plane, v->family_confidence);
+    else
+        (void)snprintf(out, out_bytes, "not known (%s plane)", v->plane);
 }
 
 const char *plane_name(enum plane plane)

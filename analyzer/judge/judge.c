@@ -59,6 +59,7 @@ void judge_reset(struct judge *judge)
     memset(judge->fired, 0, judge->rules->n_rules);
     judge->n_messages = judge->n_hits = judge->n_facts = judge->n_value_hits = 0;
     judge->stuck = (struct verdict_number){0};
+    judge->typed = (struct typed){0};
     judge->words = (struct likeness_case){0};
     judge->winner = CAUSE_NONE;
     judge->case_number++;
@@ -200,9 +201,12 @@ static void search(struct judge *judge)
 {
     struct repeat_entry *known = repeats_find(&judge->repeats, judge->seen, judge->length);
     if (known == NULL) {
+        unsigned before = judge->n_hits;
         match(judge, judge->seen, judge->length, on_text);
         repeats_end(&judge->repeats, judge->seen, judge->length, judge->case_number);
         judge_see_stuck(judge);
+        if (judge->n_hits > before) /* what no pattern knows is not read for numbers either */
+            typed_see(&judge->typed, judge->seen);
         return;
     }
     for (uint32_t i = 0; i < known->n_matches; i++)
@@ -261,6 +265,7 @@ static void on_fact(void *ctx, const struct evidence_fact *fact)
     size_t n = match_normalise(fact->value, strlen(fact->value), judge->seen + from,
                                sizeof judge->seen - from);
     TEXT_SET(kept->value, judge->seen + from);
+    typed_see_fact(&judge->typed, kept->key, kept->value);
     judge->text = judge->seen;
     judge->before = 0;
     judge->length = from + n;

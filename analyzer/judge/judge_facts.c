@@ -103,6 +103,39 @@ bool judge_fact_is_true(const struct judge *judge, const char *key)
     return judge_condition_holds(judge, &condition, &fact);
 }
 
+/* ---- typed facts ---- */
+
+static void add_fact(struct judge *judge, const char *key, const char *value)
+{
+    if (value == NULL || value[0] == '\0' || judge_find_fact(judge, key) != NULL ||
+        judge->n_facts == JUDGE_FACTS_MAX + JUDGE_GIVES_MAX)
+        return;
+    struct judge_fact *fact = &judge->facts[judge->n_facts++];
+    *fact = (struct judge_fact){0};
+    TEXT_SET(fact->key, key);
+    TEXT_SET(fact->value, value);
+    TEXT_SET(fact->origin, "derived");
+}
+
+void judge_derive(struct judge *judge)
+{
+    static const struct {
+        const char *source, *target;
+    } pairs[] = {{"source_qemu", "target_qemu"},
+                 {"source_version", "target_version"},
+                 {"source_qemu_version", "target_qemu_version"}};
+    typed_conclude(&judge->typed);
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        const struct judge_fact *source = judge_find_fact(judge, pairs[i].source);
+        const struct judge_fact *target = judge_find_fact(judge, pairs[i].target);
+        if (source != NULL && target != NULL)
+            add_fact(judge, typed_key_name(TYPED_VERSIONS),
+                     typed_version_order(source->value, target->value));
+    }
+    for (enum typed_key key = 0; key < TYPED_COUNT; key++)
+        add_fact(judge, typed_key_name(key), judge->typed.value[key]);
+}
+
 /* ---- numbers ---- */
 
 void judge_see_stuck(struct judge *judge)

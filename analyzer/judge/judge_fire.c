@@ -217,9 +217,37 @@ static void drop_unrequested_aborts(struct judge *judge)
             judge->fired[i] = FIRED_BEATEN;
 }
 
+static bool is_fallout(enum cause cause)
+{
+    static const enum cause fallouts[] = {
+#define FALLOUT(cause, help) CAUSE_##cause,
+#include "analyzer/judge/cause.def"
+#undef FALLOUT
+    };
+    for (size_t i = 0; i < COUNT(fallouts); i++)
+        if (fallouts[i] == cause)
+            return true;
+    return false;
+}
+
+/* The symptoms of a closed stream or an ended process give way to any specific cause. */
+static void drop_fallout(struct judge *judge)
+{
+    const struct ruleset *rules = judge->rules;
+    bool is_explained = false;
+    for (unsigned i = 0; i < rules->n_rules; i++)
+        is_explained |= judge->fired[i] == FIRED && rules->rules[i].rank >= RANK_SPECIFIC &&
+                        rules->rules[i].cause < CAUSE_COUNT && !is_fallout(rules->rules[i].cause);
+    for (unsigned i = 0; is_explained && i < rules->n_rules; i++)
+        if (judge->fired[i] == FIRED && rules->rules[i].rank == RANK_GENERAL &&
+            is_fallout(rules->rules[i].cause))
+            judge->fired[i] = FIRED_BEATEN;
+}
+
 void judge_fire(struct judge *judge)
 {
     fire_all(judge);
     drop_unrequested_aborts(judge);
     beat_all(judge);
+    drop_fallout(judge);
 }

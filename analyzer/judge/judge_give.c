@@ -3,8 +3,11 @@
  *
  * As docs/rules.md says: the highest rank decides, within it the weights of a cause's rules add up
  * as independent hints, and between near rivals the one with the earlier first message wins.
- * Wrappers never win. A word statistic (likeness.h) is compared with the result: a different cause
- * lowers the confidence, and where no rule is confident it gives a guess, marked as one.
+ * Wrappers never win. A cause whose confidence stays below VERDICT_KNOWN_FROM is not given as one:
+ * the verdict is unknown and names what it resembles. The family is scored on its own: causes that
+ * contradict each other often agree on it. A word statistic (likeness.h) is compared with the
+ * result: a different cause lowers the confidence, and where no rule fired similar cases are
+ * listed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +15,10 @@
 #include "analyzer/judge/judge_inside.h"
 #include "base/text.h"
 
-static const double NEAR = 0.06; /* strengths that differ by less: the earlier message wins */
+/* Strengths that differ by less: the earlier message wins. By time more than by its place in a log:
+ * the first error on the first side to break is the cause, what follows is fallout. */
+static const double NEAR = 0.06, NEAR_IN_TIME = 0.2;
+static const double LATER_RIVAL = 0.5; /* what a rival counts that came after the cause */
 
 struct candidate {
     double
@@ -67,6 +73,16 @@ static double strength(const struct scores *scores, enum cause cause, enum rank 
     return 1 - scores->of[cause].miss[rank];
 }
 
+static bool is_timed(const struct judge_hit *a, const struct judge_hit *b)
+{
+    return a != NULL && b != NULL && a->at_ms != 0 && b->at_ms != 0 && a->at_ms != b->at_ms;
+}
+
+static double near_of(const struct judge_hit *a, const struct judge_hit *b)
+{
+    return is_timed(a, b) ? NEAR_IN_TIME : NEAR;
+}
+
 static enum cause choose(const struct scores *scores)
 {
     enum cause best = CAUSE_UNKNOWN, chosen;
@@ -80,7 +96,9 @@ static enum cause choose(const struct scores *scores)
     chosen = best;
     for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
         if (cause != CAUSE_UNKNOWN && scores->of[cause].of[scores->rank] != NULL &&
-            strength(scores, cause, scores->rank) + NEAR >= strength(scores, best, scores->rank) &&
+            strength(scores, cause, scores->rank) +
+                    near_of(scores->of[cause].first, scores->of[best].first) >=
+                strength(scores, best, scores->rank) &&
             is_earlier(scores->of[cause].first, scores->of[chosen].first))
             chosen = cause;
     return chosen;
@@ -103,12 +121,12 @@ static double total(const struct scores *scores, enum cause cause)
 /* Maps the score to how often such verdicts were right on real cases that no rule had seen
  * (docs/analyser-first-score.md): one specific message is right in seven cases of eight; a second,
  * independent one or a proven rule is nearly always right; a symptom of several causes is right
- * half of the time. */
+ * more often than not (19 of 29). */
 static double calibrated(double raw)
 {
     static const struct {
         double raw, right;
-    } knots[] = {{0, 0.1},    {0.3, 0.15},  {0.5, 0.35},  {0.7, 0.5},   {0.76, 0.72},
+    } knots[] = {{0, 0.1},    {0.3, 0.25},  {0.45, 0.5},  {0.6, 0.58},  {0.7, 0.66}, {0.76, 0.74},
                  {0.8, 0.84}, {0.92, 0.88}, {0.935, 0.9}, {0.97, 0.95}, {1, 0.98}};
     size_t i = 1;
     while (i + 1 < COUNT(knots) && knots[i].raw < raw)
@@ -122,11 +140,52 @@ static double confidence_of(const struct scores *scores, enum cause chosen)
     double rival = 0;
     if (scores->rank == RANK_WRAPPER)
         return scores->of[chosen].of[RANK_WRAPPER] != NULL ? 0.4 : 0.15;
-    for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
-        if (cause != chosen && cause != CAUSE_UNKNOWN && total(scores, cause) > rival)
-            rival = total(scores, cause);
+    for (enum cause cause = 1; cause < CAUSE_COUNT; cause++) {
+        double against =
+            scores->rank == RANK_PROOF ? strength(scores, cause, RANK_PROOF) : total(scores, cause);
+        const struct judge_hit *first = scores->of[chosen].first;
+        if (is_timed(scores->of[cause].first, first) && is_earlier(first, scores->of[cause].first))
+            against *= LATER_RIVAL;
+        if (cause != chosen && cause != CAUSE_UNKNOWN && against > rival)
+            rival = against;
+    }
     double raw = total(scores, chosen) * (1 - 0.6 * rival);
     return scores->rank == RANK_PROOF ? raw : calibrated(raw); /* a proof keeps its weight */
+}
+
+/* The emitter that fired with the most weight; NULL: none. Of equal ones the first in the file. */
+static const struct rule *emitter_of(const struct judge *judge)
+{
+    const struct rule *best = NULL;
+    for (unsigned i = 0; i < judge->rules->n_rules; i++) {
+        const struct rule *rule = &judge->rules->rules[i];
+        if (judge->fired[i] == FIRED && rule->family < FAMILY_COUNT &&
+            (best == NULL || rule->weight > best->weight))
+            best = rule;
+    }
+    return best;
+}
+
+/* The family that the emitter and the causes of the deciding rank and below speak for. */
+static enum family family_of(const struct scores *scores, const struct rule *emitter,
+                             double *out_confidence)
+{
+    double miss[FAMILY_COUNT], rival = 0;
+    enum family best = FAMILY_UNKNOWN;
+    for (enum family family = 0; family < FAMILY_COUNT; family++)
+        miss[family] =
+            emitter != NULL && emitter->family == family ? 1 - emitter->weight / 100.0 : 1;
+    for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
+        if (cause != CAUSE_UNKNOWN)
+            miss[cause_row(cause)->family] *= 1 - total(scores, cause);
+    for (enum family family = 0; family < FAMILY_COUNT; family++)
+        if (miss[family] < miss[best])
+            best = family;
+    for (enum family family = 0; family < FAMILY_COUNT; family++)
+        if (family != best && 1 - miss[family] > rival)
+            rival = 1 - miss[family];
+    *out_confidence = best == FAMILY_UNKNOWN ? 0 : calibrated((1 - miss[best]) * (1 - 0.6 * rival));
+    return best;
 }
 
 /* ---- the verdict ---- */
@@ -204,7 +263,8 @@ static void add_point(const struct judge *judge, const struct rule *rule, enum p
     struct verdict_point *point = &verdict->points[verdict->n_points++];
     const struct judge_hit *hit = judge_first_hit(judge, rule);
     const struct judge_fact *fact = hit == NULL ? fact_of(judge, rule) : NULL;
-    *point = (struct verdict_point){.role = role, .cause = rule->cause};
+    *point = (struct verdict_point){
+        .role = role, .cause = rule->cause != CAUSE_COUNT ? rule->cause : CAUSE_UNKNOWN};
     TEXT_SET(point->rule, rule->id);
     TEXT_SET(point->proves, rule->proves);
     if (hit != NULL) {
@@ -222,82 +282,129 @@ static void add_point(const struct judge *judge, const struct rule *rule, enum p
 static enum point_role role_of(const struct judge *judge, unsigned rule, enum cause winner)
 {
     const struct rule *row = &judge->rules->rules[rule];
-    if (row->cause == winner && judge->fired[rule] == FIRED)
+    bool is_emitter = row->family < FAMILY_COUNT && winner == CAUSE_UNKNOWN;
+    if ((row->cause == winner || is_emitter) && judge->fired[rule] == FIRED)
         return POINT_FOR;
     return judge->fired[rule] == FIRED_BEATEN || row->rank <= RANK_HINT || row->cause == CAUSE_COUNT
                ? POINT_FALLOUT
                : POINT_AGAINST;
 }
 
-static void add_points(const struct judge *judge, struct verdict *verdict)
+static void add_points(const struct judge *judge, enum cause winner, struct verdict *verdict)
 {
+    const struct rule *emitter = verdict->cause == CAUSE_UNKNOWN ? emitter_of(judge) : NULL;
     for (enum point_role role = 0; role < POINT_ROLE_COUNT; role++)
         for (enum rank up = 0; up < RANK_COUNT; up++)
             for (unsigned i = 0; i < judge->rules->n_rules; i++) {
                 const struct rule *rule = &judge->rules->rules[i];
-                if (judge->fired[i] != FIRED_NOT && rule->rank == RANK_COUNT - 1 - up &&
-                    rule->cause != CAUSE_COUNT && role_of(judge, i, verdict->cause) == role)
+                bool is_shown = rule->cause != CAUSE_COUNT || rule == emitter;
+                if (judge->fired[i] != FIRED_NOT && rule->rank == RANK_COUNT - 1 - up && is_shown &&
+                    role_of(judge, i, winner) == role)
                     add_point(judge, rule, role, verdict);
             }
 }
 
 /* ---- comparison with the word statistic ---- */
 
-/* Guesses were right in 34 of 133 cases that no rule had seen, and a verdict of 0.8 and more in 25
- * of 31 where the words name the same cause, in 35 of 57 where they name another: docs/rules.md. */
-static const double GUESS_BELOW = 0.5, GUESS_IS_RIGHT = 0.25, DOUBT = 0.86;
+/* A verdict of 0.8 and more was right in 25 of 31 cases that no rule had seen where the words name
+ * the same cause, in 35 of 57 where they name another: docs/rules.md. */
+static const double DOUBT = 0.86;
 
 /* Not for Ferry's own record, whose facts are complete: what they do not show is unknown. */
-static bool guess_from_words(const struct judge *judge, const struct verdict *verdict,
-                             struct likeness_guess *out_guess)
+static bool find_similar(const struct judge *judge, const struct verdict *verdict,
+                         struct likeness_guess *out_similar)
 {
     return judge->likeness != NULL && verdict->cause != CAUSE_NONE &&
            judge_find_fact(judge, "ended_by") == NULL &&
-           likeness_guess(judge->likeness, &judge->words, out_guess) &&
-           (out_guess->cause != CAUSE_USER_CANCELLED ||
+           likeness_guess(judge->likeness, &judge->words, out_similar) &&
+           (out_similar->cause != CAUSE_USER_CANCELLED ||
             judge_fact_is_true(judge, "abort_requested"));
 }
 
-/* Only where no specific rule fired. Wrappers alone have no cause; a symptom stays the cause,
- * unless the guess is of another plane. */
-static bool may_guess(const struct judge *judge, const struct scores *scores,
-                      const struct verdict *verdict, enum cause guess)
-{
-    bool wrapped =
-        scores->rank == RANK_WRAPPER && scores->of[CAUSE_UNKNOWN].of[RANK_WRAPPER] != NULL;
-    bool stands = scores->rank == RANK_GENERAL && plane_of(judge, guess, NULL) == verdict->plane;
-    return scores->rank < RANK_SPECIFIC && !wrapped && !stands && verdict->confidence < GUESS_BELOW;
-}
-
-static void take_guess(const struct judge *judge, const struct likeness_guess *like,
-                       struct verdict *verdict)
-{
-    verdict->cause = like->cause;
-    verdict->plane = plane_of(judge, like->cause, NULL);
-    verdict->confidence = GUESS_IS_RIGHT;
-    TEXT_SET(verdict->rule, "likeness");
-    struct verdict_point *point = &verdict->points[verdict->n_points++];
-    *point = (struct verdict_point){.role = POINT_FOR, .cause = like->cause};
-    TEXT_SET(point->rule, "likeness");
-    TEXT_SET(point->proves, "A guess: known failures with these words mostly had this cause.");
-    TEXT_SET(point->origin, "words");
-    TEXT_SET(point->quote, like->words);
-}
-
-/* True if the verdict is a guess now. */
-static bool compare_with_words(const struct judge *judge, const struct scores *scores,
+/* Similar words are evidence against another cause, and a hint where there is no cause. */
+static void compare_with_words(const struct judge *judge, const struct scores *scores,
                                struct verdict *verdict)
 {
-    struct likeness_guess like;
-    if (scores->rank == RANK_PROOF || !guess_from_words(judge, verdict, &like) ||
-        like.cause == verdict->cause)
-        return false;
+    struct likeness_guess similar;
+    if (scores->rank == RANK_PROOF || !find_similar(judge, verdict, &similar) ||
+        similar.cause == verdict->cause)
+        return;
     if (scores->rank == RANK_SPECIFIC)
         verdict->confidence *= DOUBT;
-    if (!may_guess(judge, scores, verdict, like.cause))
-        return false;
-    take_guess(judge, &like, verdict);
-    return true;
+    bool is_silent =
+        scores->rank == RANK_WRAPPER && scores->of[CAUSE_UNKNOWN].of[RANK_WRAPPER] == NULL;
+    if (!is_silent)
+        return;
+    struct verdict_point *point = &verdict->points[verdict->n_points++];
+    *point = (struct verdict_point){.role = POINT_AGAINST, .cause = similar.cause};
+    TEXT_SET(point->rule, "similar-cases");
+    TEXT_SET(point->proves,
+             "Similar cases: known failures with these words mostly had this cause.");
+    TEXT_SET(point->origin, "words");
+    TEXT_SET(point->quote, similar.words);
+}
+
+/* ---- the verdict as a whole ---- */
+
+/* As it is shown and stored: a confidence of 0.496 must not be 0.50 on one page and unknown on
+ * another. */
+static double rounded(double confidence)
+{
+    return (int)(confidence * 100 + 0.5) / 100.0;
+}
+
+/* A cause that is wrong as often as right is not given. */
+static void drop_uncertain(struct verdict *verdict)
+{
+    if (verdict->cause == CAUSE_NONE || verdict->cause == CAUSE_UNKNOWN ||
+        verdict->confidence >= VERDICT_KNOWN_FROM)
+        return;
+    verdict->resembles = verdict->cause;
+    verdict->cause = CAUSE_UNKNOWN;
+}
+
+static void give_cause(const struct judge *judge, const struct scores *scores, enum cause cause,
+                       struct verdict *verdict)
+{
+    const struct rule *rule = scores->of[cause].of[scores->rank];
+    bool is_fine = verdict->outcome == OUTCOME_SUCCEEDED && scores->rank == RANK_WRAPPER;
+    verdict->cause = is_fine ? CAUSE_NONE : cause;
+    verdict->plane = plane_of(judge, verdict->cause, rule);
+    verdict->confidence = confidence_of(scores, cause);
+    if (rule != NULL)
+        TEXT_SET(verdict->rule, rule->id);
+    compare_with_words(judge, scores, verdict);
+    verdict->confidence = rounded(verdict->confidence);
+    judge_numbers(judge, rule, verdict);
+}
+
+/* Who printed it shows plane and family where no cause is known. */
+static void give_family(const struct judge *judge, const struct scores *scores,
+                        struct verdict *verdict)
+{
+    double confidence = 0;
+    bool is_wrapped =
+        scores->of[CAUSE_UNKNOWN].of[RANK_WRAPPER] != NULL; /* no reason was printed */
+    const struct rule *emitter = is_wrapped ? NULL : emitter_of(judge);
+    enum family family = family_of(scores, emitter, &confidence);
+    bool is_known = verdict->cause != CAUSE_UNKNOWN;
+    verdict->family = is_known ? cause_row(verdict->cause)->family : family;
+    bool differs = is_known && (verdict->family != family || confidence < verdict->confidence);
+    verdict->family_confidence = rounded(differs ? verdict->confidence : confidence);
+    bool is_near = verdict->resembles != CAUSE_NONE &&
+                   cause_row(verdict->resembles)->family == family; /* its plane is better */
+    if (is_known || emitter == NULL || emitter->family != family || is_near)
+        return;
+    verdict->plane = emitter->plane;
+    if (verdict->rule[0] == '\0')
+        TEXT_SET(verdict->rule, emitter->id);
+}
+
+static enum recoverable recoverable_of(const struct verdict *verdict)
+{
+    bool is_lost = verdict->guest == GUEST_AT_LOST && verdict->outcome != OUTCOME_SUCCEEDED;
+    return verdict->irrecoverable || is_lost ? RECOVERABLE_NO
+                                             : cause_row(verdict->cause)->recoverable;
 }
 
 void judge_give(struct judge *judge, struct verdict *out_verdict)
@@ -305,29 +412,20 @@ void judge_give(struct judge *judge, struct verdict *out_verdict)
     struct scores scores;
     unsigned n_facts = judge->n_facts;
     memset(out_verdict, 0, sizeof *out_verdict);
+    judge_derive(judge);
     judge_fire(judge);
     weigh(judge, &scores);
     copy_outcome(judge, out_verdict);
-    enum cause cause = choose(&scores);
-    const struct rule *rule = scores.of[cause].of[scores.rank];
-    bool is_fine = out_verdict->outcome == OUTCOME_SUCCEEDED && scores.rank == RANK_WRAPPER;
-    out_verdict->cause = is_fine ? CAUSE_NONE : cause;
-    out_verdict->plane = plane_of(judge, out_verdict->cause, rule);
-    out_verdict->confidence = confidence_of(&scores, cause);
-    if (rule != NULL)
-        TEXT_SET(out_verdict->rule, rule->id);
-    if (compare_with_words(judge, &scores, out_verdict))
-        rule = NULL;
+    give_cause(judge, &scores, choose(&scores), out_verdict);
     out_verdict->failed_at = failed_at_of(judge, out_verdict);
-    bool is_lost = out_verdict->guest == GUEST_AT_LOST && out_verdict->outcome != OUTCOME_SUCCEEDED;
-    out_verdict->recoverable = out_verdict->irrecoverable || is_lost
-                                   ? RECOVERABLE_NO
-                                   : cause_row(out_verdict->cause)->recoverable;
-    out_verdict->action = cause_row(out_verdict->cause)->action;
-    TEXT_SET(out_verdict->rules_version, judge->rules->version);
     judge->winner = out_verdict->cause;
-    add_points(judge, out_verdict);
-    judge_numbers(judge, rule, out_verdict);
+    drop_uncertain(out_verdict);
+    give_family(judge, &scores, out_verdict);
+    out_verdict->recoverable = recoverable_of(out_verdict);
+    out_verdict->action =
+        out_verdict->cause != CAUSE_UNKNOWN ? cause_row(out_verdict->cause)->action : "";
+    TEXT_SET(out_verdict->rules_version, judge->rules->version);
+    add_points(judge, judge->winner, out_verdict);
     judge->n_facts = n_facts; /* drops the facts that rules gave: more evidence may follow */
 }
 

@@ -6,6 +6,7 @@
 #include "analyzer/judge/judge_repeat.h"
 #include "analyzer/judge/likeness.h"
 #include "analyzer/judge/rule.h"
+#include "analyzer/judge/typed.h"
 
 enum {
     JUDGE_FACTS_MAX = 512,
@@ -52,6 +53,7 @@ struct judge {
     unsigned n_facts;
     struct judge_value_hit value_hits[JUDGE_VALUE_HITS_MAX];
     unsigned n_value_hits;
+    struct typed typed;
     struct verdict_number stuck; /* "stuck for N sec" in a message; name empty: none */
     unsigned char *fired;        /* enum fired of each rule, by the last judge_give() */
     enum cause winner;           /* of the last judge_give() */
@@ -80,6 +82,9 @@ bool judge_condition_holds(const struct judge *judge, const struct rule_conditio
 void judge_numbers(const struct judge *judge, const struct rule *winner, struct verdict *verdict);
 /* Reads "stuck for N sec" in the current text. */
 void judge_see_stuck(struct judge *judge);
+
+/* Adds the typed facts, and what follows from pairs of versions; they go after the verdict. */
+void judge_derive(struct judge *judge);
 
 /* ---- judge_fire.c ---- */
 

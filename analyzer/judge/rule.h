@@ -63,6 +63,7 @@ struct rule {
     enum rank rank;
     enum side side;                      /* SIDE_UNKNOWN: any */
     enum plane plane;                    /* PLANE_COUNT: that of the cause */
+    enum family family;                  /* FAMILY_COUNT: that of the cause; set: an emitter */
     unsigned weight;                     /* 1..99 */
     struct span any, all, none;          /* in uses */
     struct span facts, facts_any, gives; /* in conditions */

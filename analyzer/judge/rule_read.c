@@ -274,6 +274,22 @@ static bool read_plane(struct reader *r, const struct yaml_node *node, struct ru
     return true;
 }
 
+static bool read_family(struct reader *r, const struct yaml_node *map, const struct yaml_node *node,
+                        struct rule *rule)
+{
+    const char *names[FAMILY_COUNT];
+    unsigned index = 0;
+    for (enum family family = 0; family < FAMILY_COUNT; family++)
+        names[family] = family_name(family);
+    if (!read_word(r, node, names, FAMILY_COUNT, &index))
+        return false;
+    rule->family = (enum family)index;
+    if (rule->cause != CAUSE_COUNT || yaml_child(map, "plane") == NULL)
+        return yaml_fail(r->yaml, node, r->err,
+                         "family: of an emitter, which has a plane and no cause");
+    return true;
+}
+
 static bool read_id(struct reader *r, const struct yaml_node *node, struct rule *rule)
 {
     const char *id = NULL;
@@ -303,8 +319,10 @@ static bool read_words(struct reader *r, const struct yaml_node *map, struct rul
         return false;
     if ((node = yaml_child(map, "cause")) != NULL && !read_cause(r, node, &rule->cause))
         return false;
-    if (node == NULL && yaml_child(map, "gives") == NULL)
+    if (node == NULL && yaml_child(map, "gives") == NULL && yaml_child(map, "family") == NULL)
         return yaml_fail(r->yaml, map, r->err, "rule %s needs a cause", rule->id);
+    if ((node = yaml_child(map, "family")) != NULL && !read_family(r, map, node, rule))
+        return false;
     if ((node = yaml_child(map, "weight")) != NULL &&
         !yaml_i64(r->yaml, node, 1, 99, &weight, r->err))
         return false;
@@ -349,8 +367,8 @@ static bool read_lists(struct reader *r, const struct yaml_node *map, struct rul
 static bool read_one(struct reader *r, const struct yaml_node *map)
 {
     static const char *const keys[] = {
-        "id",    "cause",     "weight", "rank",    "any",   "all",   "none",   "facts",
-        "gives", "facts_any", "side",   "systems", "beats", "plane", "proves", "since",
+        "id",        "cause", "weight",  "rank",  "any",   "all",    "none",  "facts",  "gives",
+        "facts_any", "side",  "systems", "beats", "plane", "proves", "since", "family",
     };
     if (map->kind != YAML_MAP)
         return yaml_fail(r->yaml, map, r->err, "expected a rule: id, cause, weight, ...");
@@ -359,6 +377,7 @@ static bool read_one(struct reader *r, const struct yaml_node *map)
         return false;
     struct rule rule = {.cause = CAUSE_COUNT,
                         .plane = PLANE_COUNT,
+                        .family = FAMILY_COUNT,
                         .rank = RANK_SPECIFIC,
                         .file = r->rules->n_files,
                         .line = map->line};

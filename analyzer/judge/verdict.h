@@ -98,19 +98,34 @@ struct verdict_number {
 struct verdict {
     enum outcome outcome; /* OUTCOME_NONE: not known */
     enum plane plane;
-    enum cause cause;
+    enum family family;
+    enum cause cause;     /* UNKNOWN unless its confidence reaches VERDICT_KNOWN_FROM */
+    enum cause resembles; /* of an unknown cause: the nearest one; NONE: there is none */
     enum failed_at failed_at;
     enum guest_at guest;
     enum recoverable recoverable;
-    bool irrecoverable; /* a broken post-copy lost part of the guest */
-    double confidence;  /* 0..1: how often such a verdict is right */
-    const char *action; /* what to do next, one sentence, a literal; empty when nothing failed */
+    bool irrecoverable;       /* a broken post-copy lost part of the guest */
+    double confidence;        /* 0..1: how often such a verdict is right; of `resembles`, if any */
+    double family_confidence; /* the same of the family */
+    const char
+        *action; /* what to do next, one sentence, a literal; empty: nothing failed, not known */
     char rule[VERDICT_RULE_MAX];             /* that decided; empty: none */
     char rules_version[VERDICT_VERSION_MAX]; /* of the ruleset; empty: none was used */
     unsigned n_points, n_numbers;
     struct verdict_point points[VERDICT_POINTS_MAX]; /* those for the cause first */
     struct verdict_number numbers[VERDICT_NUMBERS_MAX];
 };
+/* A less certain cause is not given as one: what it resembles is shown instead, without an action.
+ */
+#define VERDICT_KNOWN_FROM 0.5
+
+/* Names as they are stored: cause, family, plane, and what an unknown cause resembles (empty:
+ * nothing); the one line that every page shows. */
+struct verdict_names {
+    const char *cause, *resembles, *family, *plane;
+    double confidence, family_confidence;
+};
+void verdict_headline(const struct verdict_names *names, char *out, size_t out_bytes);
 /* One verdict as a document; NULL only without memory. `id` names the case, NULL: none. */
 struct json_object *verdict_json(const struct verdict *verdict, const char *id);
 

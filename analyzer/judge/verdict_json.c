@@ -60,9 +60,13 @@ struct json_object *verdict_json(const struct verdict *verdict, const char *id)
     json_add_text(out, "outcome",
                   verdict->outcome == OUTCOME_NONE ? "unknown" : outcome_name(verdict->outcome));
     json_add_text(out, "plane", plane_name(verdict->plane));
+    json_add_text(out, "family", family_name(verdict->family));
     json_add_text(out, "cause", cause_row(verdict->cause)->name);
+    if (verdict->resembles != CAUSE_NONE)
+        json_add_text(out, "resembles", cause_row(verdict->resembles)->name);
     json_add_text(out, "failed_at", failed_at_name(verdict->failed_at));
     add_double(out, "confidence", verdict->confidence, 2);
+    add_double(out, "family_confidence", verdict->family_confidence, 2);
     add_recoverable(out, verdict->recoverable);
     json_add_text(out, "guest", guest_at_name(verdict->guest));
     json_add_bool(out, "irrecoverable", verdict->irrecoverable);

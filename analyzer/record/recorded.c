@@ -30,7 +30,8 @@ void recorded_plain(const struct gathered *job, const struct ruleset *rules,
     memset(out_verdict, 0, sizeof *out_verdict);
     out_verdict->cause = CAUSE_NONE;
     out_verdict->plane = PLANE_NONE;
-    out_verdict->confidence = 1;
+    out_verdict->family = FAMILY_NO_FAULT;
+    out_verdict->confidence = out_verdict->family_confidence = 1;
     out_verdict->action = "";
     TEXT_SET(out_verdict->rules_version, ruleset_version(rules));
     copy_outcome(job, out_verdict);
@@ -39,7 +40,8 @@ void recorded_plain(const struct gathered *job, const struct ruleset *rules,
 /* It arrived: messages from before explain no failure. */
 static void drop_failure(struct verdict *verdict)
 {
-    verdict->cause = CAUSE_NONE;
+    verdict->cause = verdict->resembles = CAUSE_NONE;
+    verdict->family = FAMILY_NO_FAULT;
     verdict->plane = PLANE_NONE;
     verdict->recoverable = RECOVERABLE_UNKNOWN;
     verdict->action = "";
@@ -58,6 +60,8 @@ static bool is_crashed(const struct gathered *job, struct verdict *verdict)
         crashed = crashed || verdict->points[i].cause == crash;
     if (crashed && verdict->plane != PLANE_DATA) {
         verdict->cause = crash;
+        verdict->resembles = CAUSE_NONE;
+        verdict->family = cause_row(crash)->family;
         verdict->plane = PLANE_DATA;
         verdict->action = cause_row(crash)->action;
     }
@@ -99,6 +103,10 @@ void recorded_fill(const struct verdict *verdict, const struct gathered *job,
                     .outcome = outcome_name(verdict->outcome),
                     .plane = plane_name(verdict->plane),
                     .cause = cause->name,
+                    .family = family_name(verdict->family),
+                    .family_percent = (int64_t)(verdict->family_confidence * 100 + 0.5),
+                    .resembles =
+                        verdict->resembles != CAUSE_NONE ? cause_row(verdict->resembles)->name : "",
                     .failed_at = failed_at_name(verdict->failed_at),
                     .recoverable = recoverable_name(verdict->recoverable),
                     .guest_at = guest_at_name(verdict->guest),

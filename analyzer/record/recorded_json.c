@@ -51,9 +51,14 @@ struct json_object *recorded_json(const struct verdict_rows *verdict_rows, const
     json_add_text(out, "id", id);
     json_add_text(out, "outcome", verdict->outcome);
     json_add_text(out, "plane", verdict->plane);
+    json_add_text(out, "family", verdict->family);
     json_add_text(out, "cause", verdict->cause);
+    if (verdict->resembles[0] != '\0')
+        json_add_text(out, "resembles", verdict->resembles);
     json_add_text(out, "failed_at", verdict->failed_at);
     json_add(out, "confidence", json_object_new_double((double)verdict->confidence_percent / 100));
+    json_add(out, "family_confidence",
+             json_object_new_double((double)verdict->family_percent / 100));
     add_recoverable(out, verdict->recoverable);
     json_add_text(out, "guest", verdict->guest_at);
     json_add_bool(out, "irrecoverable", verdict->irrecoverable);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyzer/judge/verdict.h"
 #include "analyzer/report/postmortem_inside.h"
 #include "base/clock.h"
 #include "base/human.h"
@@ -54,6 +55,14 @@ void pm_clean(char *out, size_t n, const char *text)
         used += 3;
     }
     out[used] = '\0';
+}
+
+void pm_cause(const struct store_verdict *verdict, char *out, size_t out_bytes)
+{
+    bool is_known = strcmp(verdict->cause, cause_row(CAUSE_UNKNOWN)->name) != 0;
+    (void)snprintf(out, out_bytes, "%s%s%s", is_known ? verdict->cause : "not known",
+                   is_known || verdict->resembles[0] == '\0' ? "" : "; it resembles ",
+                   is_known ? "" : verdict->resembles);
 }
 
 void pm_bytes(int64_t bytes, char *out)

@@ -120,6 +120,7 @@ static void verdict(struct buf *out, const struct archive *a)
     const struct store_verdict *v = &a->verdict;
     const struct store_job *job = &a->job;
     bool good = strcmp(job->result.outcome, "succeeded") == 0;
+    char text[POSTMORTEM_TEXT_MAX];
     buf_addf(out, "<div class=\"card %s\"><b>",
              job->result.outcome[0] == '\0' ? ""
              : good                         ? "good"
@@ -127,7 +128,8 @@ static void verdict(struct buf *out, const struct archive *a)
     pm_html_text(out, job->result.outcome[0] == '\0' ? "under way" : job->result.outcome);
     if (a->has_verdict && strcmp(v->cause, "none") != 0 && v->cause[0] != '\0') {
         buf_add(out, ": ");
-        pm_html_text(out, v->cause);
+        pm_cause(v, text, sizeof text);
+        pm_html_text(out, text);
     }
     buf_add(out, "</b>");
     if (a->has_verdict && v->plane[0] != '\0' && strcmp(v->plane, "none") != 0) {
@@ -150,13 +152,13 @@ static void verdict(struct buf *out, const struct archive *a)
     if (!a->has_verdict)
         return;
     buf_add(out, "<h2>Verdict</h2>\n<table class=\"facts\">\n");
+    fact_row(out, "Family", v->family);
     fact_row(out, "Failed at", v->failed_at);
     fact_row(out, "Guest", v->guest_at);
     fact_row(out, "Recoverable", v->irrecoverable ? "no: irrecoverable" : v->recoverable);
     fact_row(out, "Rule", v->rule);
     fact_row(out, "Runbook", v->runbook);
     for (size_t i = 0; i < a->numbers.n; i++) {
-        char text[POSTMORTEM_TEXT_MAX];
         pm_number(a->numbers.rows[i].value, a->numbers.rows[i].unit, text);
         fact_row(out, a->numbers.rows[i].name, text);
     }

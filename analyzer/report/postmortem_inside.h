@@ -13,6 +13,10 @@ void pm_number(double value, const char *unit, char *out);            /* as fits
 void pm_clock(int64_t wall_ms, char *out);                            /* "14:05:07.123" */
 void pm_after(const struct postmortem *pm, int64_t at_ms, char *out); /* "+12.345 s" */
 
+/* The cause, or that it is not known and what it resembles: as verdict_headline(), without numbers.
+ */
+void pm_cause(const struct store_verdict *verdict, char *out, size_t out_bytes);
+
 /* Adds what would have helped, if anything can be computed: postmortem_help.c. */
 bool pm_add_helps(struct postmortem *pm, struct err *err);
 

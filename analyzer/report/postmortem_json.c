@@ -20,7 +20,9 @@ static void add_verdict(struct json_object *page, const struct archive *a)
     struct json_object *out = json_add_object(page, "verdict");
     json_add_text(out, "outcome", v->outcome);
     json_add_text(out, "plane", v->plane);
+    json_add_text(out, "family", v->family);
     json_add_text(out, "cause", v->cause);
+    json_add_text(out, "resembles", v->resembles);
     json_add_text(out, "failedAt", v->failed_at);
     json_add_text(out, "guest", v->guest_at);
     json_add_text(out, "recoverable", v->recoverable);

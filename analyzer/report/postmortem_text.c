@@ -91,7 +91,9 @@ static void verdict(const struct writer *writer, const struct postmortem *pm)
     }
     table(writer, "what | verdict");
     row(writer, "outcome", v->outcome);
-    row(writer, "cause", v->cause);
+    pm_cause(v, text, sizeof text);
+    row(writer, "cause", text);
+    row(writer, "family", v->family);
     row(writer, "plane", v->plane);
     row(writer, "failed at", v->failed_at);
     row(writer, "guest", v->guest_at);

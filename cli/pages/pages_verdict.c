@@ -1,6 +1,7 @@
 /* pages_verdict.c - a stored verdict of the API as a page. See pages.h. */
 #include <stdio.h>
 
+#include "analyzer/judge/verdict.h"
 #include "base/human.h"
 #include "cli/common/view.h"
 #include "cli/pages/pages.h"
@@ -22,9 +23,15 @@ static void add_end(struct json_object *verdict, struct buf *out)
 static void add_cause(struct json_object *verdict, struct buf *out)
 {
     char text[PAGE_TEXT_MAX];
-    struct json_object *sure = json_at(verdict, "confidence");
-    (void)snprintf(text, sizeof text, "%s (%s plane), confidence %.2f", view_text(verdict, "cause"),
-                   view_text(verdict, "plane"), json_object_get_double(sure));
+    struct verdict_names names = {
+        .cause = view_text(verdict, "cause"),
+        .resembles = view_text(verdict, "resembles"),
+        .family = view_text(verdict, "family"),
+        .plane = view_text(verdict, "plane"),
+        .confidence = json_object_get_double(json_at(verdict, "confidence")),
+        .family_confidence = json_object_get_double(json_at(verdict, "family_confidence")),
+    };
+    verdict_headline(&names, text, sizeof text);
     page_fact(out, "Cause", text);
     page_fact(out, "What to do", view_text(verdict, "action"));
     page_fact(out, "More", view_text(verdict, "runbook"));

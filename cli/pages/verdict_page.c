@@ -21,8 +21,15 @@ static void add_cause(const struct verdict *verdict, struct buf *out)
 {
     const struct cause_row *row = cause_row(verdict->cause);
     char text[PAGE_TEXT_MAX];
-    (void)snprintf(text, sizeof text, "%s (%s plane), confidence %.2f", row->name,
-                   plane_name(verdict->plane), verdict->confidence);
+    struct verdict_names names = {
+        .cause = row->name,
+        .resembles = verdict->resembles != CAUSE_NONE ? cause_row(verdict->resembles)->name : "",
+        .family = family_name(verdict->family),
+        .plane = plane_name(verdict->plane),
+        .confidence = verdict->confidence,
+        .family_confidence = verdict->family_confidence,
+    };
+    verdict_headline(&names, text, sizeof text);
     page_fact(out, "Cause", text);
     page_fact(out, "Meaning", row->meaning);
     page_fact(out, "What to do", verdict->action);

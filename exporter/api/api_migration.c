@@ -234,6 +234,8 @@ static void add_verdict(struct json_object *ferry, const struct snapshot_job *jo
     json_add_text(out, "outcome", verdict->outcome);
     json_add_text(out, "plane", verdict->plane);
     json_add_text(out, "cause", verdict->cause);
+    api_add_unless_empty(out, "family", verdict->family);
+    api_add_unless_empty(out, "resembles", verdict->resembles);
     api_add_unless_empty(out, "failedAt", verdict->failed_at);
     json_add_bool(out, "irrecoverable", verdict->irrecoverable);
     json_add_i64(out, "confidencePercent", verdict->confidence_percent);

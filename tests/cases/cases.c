@@ -50,7 +50,7 @@ bool cases_is_specific(const struct ruleset *rules, const char *rule)
 {
     for (unsigned i = 0; i < rules->n_rules; i++)
         if (strcmp(rules->rules[i].id, rule) == 0)
-            return rules->rules[i].rank >= RANK_SPECIFIC;
+            return rules->rules[i].rank >= RANK_SPECIFIC && rules->rules[i].cause < CAUSE_COUNT;
     return false;
 }
 
@@ -129,11 +129,11 @@ static bool judge_line(struct cases *cases, struct judge *judge, const char *tex
     judge_fired(judge, on_fired, result);
     result->said = verdict.cause;
     result->said_plane = verdict.plane;
-    result->said_family = cause_row(verdict.cause)->family;
+    result->said_family = verdict.family;
+    result->resembles = verdict.resembles;
     result->said_line = line_of(&verdict);
     result->is_recognised = cases_is_specific(cases->rules, verdict.rule);
     result->confidence = verdict.confidence;
-    result->is_guess = strcmp(verdict.rule, "likeness") == 0;
     cases->n++;
     return true;
 }
@@ -193,7 +193,7 @@ bool cases_is_single(const struct cases *cases, const char *rule)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < cases->n && n < 2; i++)
-        n += cases->kinds[cases->results[i].file] == CASES_REAL &&
+        n += cases->kinds[cases->results[i].file] != CASES_INVENTED &&
              fired_in(&cases->results[i], rule);
     return n == 1;
 }
@@ -237,36 +237,48 @@ static bool has_plane(const struct case_result *r)
     return fits;
 }
 
+static bool is_fair(const struct case_result *r, enum cause said)
+{
+    bool fits = said == r->cause;
+    for (unsigned i = 0; i < r->n_acceptable; i++)
+        fits |= r->acceptable[i] == said;
+    return fits;
+}
+
 bool cases_is_fair(const struct case_result *r)
 {
-    bool fits = r->said == r->cause;
-    for (unsigned i = 0; i < r->n_acceptable; i++)
-        fits |= r->acceptable[i] == r->said;
-    return fits;
+    return is_fair(r, r->said);
+}
+
+/* What the confidence is about. */
+static bool is_named_right(const struct case_result *r)
+{
+    return is_fair(r, r->resembles != CAUSE_NONE ? r->resembles : r->said);
 }
 
 static void add_to(struct score *score, const struct cases *cases, const struct case_result *r)
 {
-    bool is_right = r->said == r->cause, is_fair = cases_is_fair(r);
-    bool strict = !r->is_guess && !rests_on_singles(cases, r);
+    bool is_right = r->said == r->cause, fair = cases_is_fair(r);
+    bool strict = !rests_on_singles(cases, r);
     unsigned bin = bin_of(r->confidence);
-    double miss = r->confidence - is_fair;
+    double miss = r->confidence - is_named_right(r);
     score->n++;
     score->causes += is_right;
     score->families += r->said_family == r->family;
     score->planes += r->said_plane == r->plane;
-    score->fair_causes += is_fair;
+    score->fair_causes += fair;
     score->fair_families += has_family(r);
     score->fair_planes += has_plane(r);
-    score->lines += is_fair && r->line > 0;
-    score->right_lines += is_fair && r->line > 0 && r->said_line == r->line;
+    score->named += fair || (r->resembles != CAUSE_NONE && is_named_right(r));
+    score->lines += fair && r->line > 0;
+    score->right_lines += fair && r->line > 0 && r->said_line == r->line;
     score->recognised += r->is_recognised;
     score->brier += miss * miss;
     score->strict_causes += strict ? is_right : r->cause == CAUSE_UNKNOWN;
     score->strict_planes += strict && r->said_plane == r->plane;
     score->matrix[r->plane][r->said_plane]++;
     score->bin_n[bin]++;
-    score->bin_right[bin] += is_fair;
+    score->bin_right[bin] += is_named_right(r);
     score->bin_sum[bin] += r->confidence;
 }
 

@@ -38,13 +38,12 @@ struct case_result {
     unsigned file;
     enum plane plane, said_plane;
     enum family family, said_family;
-    enum cause cause, said;
+    enum cause cause, said, resembles;          /* resembles: of an unknown cause */
     enum cause acceptable[CASE_ACCEPTABLE_MAX]; /* a second engineer would defend these */
     unsigned n_acceptable;
     unsigned line, said_line; /* message that carries the cause, from 1; 0: not labelled, a fact */
     bool is_recognised;       /* by a specific rule */
     double confidence;
-    bool is_guess; /* by words that may have been learned from this very case */
     struct case_rule fired[CASE_RULES_MAX];
     unsigned n_fired;
 };
@@ -53,8 +52,9 @@ struct score {
     unsigned fair_planes, fair_families, fair_causes; /* right, or as an acceptable cause has it */
     unsigned lines, right_lines; /* right causes whose line is labelled, and quoted */
     unsigned recognised;
+    unsigned named; /* acceptable, or what an unknown cause resembles is */
     double brier;
-    unsigned strict_planes, strict_causes;     /* rules of a single case and guesses left out */
+    unsigned strict_planes, strict_causes;     /* rules of a single case left out */
     unsigned matrix[PLANE_COUNT][PLANE_COUNT]; /* what it was, what was said */
     unsigned bin_n[CASE_BINS], bin_right[CASE_BINS];
     double bin_sum[CASE_BINS];
@@ -83,11 +83,19 @@ bool cases_is_fair(const struct case_result *result); /* the cause, or an accept
 double cases_macro_f1(const struct cases *cases, unsigned file);
 /* Share of right causes among the surest `share` of the cases. */
 double cases_accuracy_at(const struct cases *cases, unsigned file, double share);
-/* Whether a rule fired on one case only, of all that are real. */
+/* Whether a rule fired on one case only, of all that are real and the drawn messages. */
 bool cases_is_single(const struct cases *cases, const char *rule);
 
 /* Messages without labels: how many of each program a specific rule recognises. */
 bool cases_coverage(const struct ruleset *rules, const char *file, FILE *out, struct err *err);
+
+/* Judges all cases again with each mechanism switched off, as a table; `judge_all` fills a
+ * scoreboard. */
+typedef bool cases_judge_fn(struct cases *cases, struct err *err);
+bool cases_ablation(cases_judge_fn *judge_all, FILE *out, struct err *err);
+/* One rule without its precedence; one rule away. */
+bool cases_drop_beats(struct ruleset *rules, const char *rule, struct err *err);
+bool cases_switch_off(struct ruleset *rules, const char *rule, struct err *err);
 
 /* Of messages: figures by program, families that were confused. */
 void cases_report_programs(const struct cases *cases, unsigned file, FILE *out);

@@ -25,6 +25,7 @@ static void figures(const struct score *score, enum case_kind kind, FILE *out)
         figure("plane, acceptable", score->fair_planes, score, out);
         figure("family, acceptable", score->fair_families, score, out);
         figure("cause, acceptable", score->fair_causes, score, out);
+        figure("... or resembled", score->named, score, out);
     }
     if (kind == CASES_REAL) {
         figure("plane, strict", score->strict_planes, score, out);
@@ -98,7 +99,7 @@ static void singles(const struct cases *cases, FILE *out)
     (void)fprintf(out, "\n## Rules that fire on exactly one case\n\n");
     for (unsigned i = 0; i < cases->n; i++)
         for (unsigned r = 0; r < cases->results[i].n_fired; r++)
-            if (cases->kinds[cases->results[i].file] == CASES_REAL &&
+            if (cases->kinds[cases->results[i].file] != CASES_INVENTED &&
                 cases_is_single(cases, cases->results[i].fired[r].id))
                 (void)fprintf(out, "%s`%s` (%s)", n++ > 0 ? ", " : "",
                               cases->results[i].fired[r].id, cases->results[i].id);
@@ -107,15 +108,14 @@ static void singles(const struct cases *cases, FILE *out)
 
 void cases_report(const struct cases *cases, FILE *out)
 {
-    (void)fprintf(
-        out,
-        "# How often the analyser is right\n\nWritten by `make scores`: %zu rules, "
-        "version %s. *Strict*: a verdict that rests only on rules\nwhich fire on exactly "
-        "one real case, or on a guess by words, counts as unknown. *Acceptable*: the label or "
-        "another cause\nthat its reader would defend. What was laid aside "
-        "and how it was scored first: "
-        "[analyser-first-score.md](analyser-first-score.md).\n",
-        ruleset_count(cases->rules), ruleset_version(cases->rules));
+    (void)fprintf(out,
+                  "# How often the analyser is right\n\nWritten by `make scores`: %zu rules, "
+                  "version %s. *Strict*: a verdict that rests only on rules\nwhich fire on exactly "
+                  "one real case counts as unknown. *Acceptable*: the label or "
+                  "another cause\nthat its reader would defend. What was laid aside "
+                  "and how it was scored first: "
+                  "[analyser-first-score.md](analyser-first-score.md).\n",
+                  ruleset_count(cases->rules), ruleset_version(cases->rules));
     for (unsigned file = 0; file < cases->n_files; file++) {
         struct score score = cases_score(cases, file);
         (void)fprintf(out, "\n## %s\n\n", cases->files[file]);

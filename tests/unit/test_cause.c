@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analyzer/judge/verdict.h"
+#include "base/own.h"
+#include "base/text.h"
 
 static void check_sentence(const char *text)
 {
@@ -50,11 +52,34 @@ static void every_family_has_a_cause(void **state)
     assert_int_equal(cause_row(CAUSE_UNKNOWN)->family, FAMILY_UNKNOWN);
 }
 
+static void ties_name_causes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *causes, *which;
+    } ties[] = {
+#define TIE(causes, which) {causes, which},
+#include "analyzer/judge/cause.def"
+#undef TIE
+    };
+    for (size_t i = 0; i < COUNT(ties); i++) {
+        char copy[200], *save = NULL;
+        TEXT_SET(copy, ties[i].causes);
+        for (char *name = strtok_r(copy, ", ", &save); name != NULL;
+             name = strtok_r(NULL, ", ", &save)) {
+            if (cause_from_name(name) == CAUSE_COUNT || strstr(ties[i].which, name) == NULL)
+                fail_msg("%s: of a tie, and no cause or not in its rule", name);
+        }
+        assert_int_equal(ties[i].which[strlen(ties[i].which) - 1], '.');
+    }
+}
+
 TEST_FILE(test_cause)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_sane),
         cmocka_unit_test(every_family_has_a_cause),
+        cmocka_unit_test(ties_name_causes),
     };
     return cmocka_run_group_tests_name("cause", tests, NULL, NULL);
 }

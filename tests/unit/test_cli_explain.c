@@ -52,7 +52,7 @@ static void a_migration_is_explained_with_its_evidence(void **state)
         "Migration:",
         "vm2",
         "failed; the guest: running-on-source\n",
-        "control-connection-lost (control plane), confidence 0.87\n",
+        "control-connection-lost (control-connection, control plane), confidence 0.87\n",
         "Look at the guest on both nodes first.\n",
         "Evidence:\n  client socket is closed\n    migrate call on a, rule closed: They lost each "
         "other.\n",

@@ -104,7 +104,7 @@ static void a_slow_migration_outlasts_a_wait_and_is_aborted_once(void **state)
     assert_int_equal(run(verb_abort, "abort s1", out, sizeof out), EXIT_FAILED);
     for (int i = 0; i < 100 && run(verb_explain, "explain s1", out, sizeof out) != EXIT_DONE; i++)
         clock_sleep_ms(50); /* its verdict follows its end */
-    assert_non_null(strstr(out, "user-cancelled (none plane)"));
+    assert_non_null(strstr(out, "user-cancelled (no-fault, none plane)"));
     assert_int_equal(run(verb_describe, "describe vmim s1", out, sizeof out), EXIT_DONE);
     assert_non_null(strstr(out, "Outcome:      aborted\n"));
     assert_non_null(strstr(out, "Guest at:     running-on-source\n"));

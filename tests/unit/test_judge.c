@@ -42,6 +42,8 @@ static const char rules_text[] =
     "  - {id: asked, gives: ['abort_requested'], any: ['virDomainAbortJob']}\n"
     "  - {id: lock, cause: state-change-lock, weight: 80, rank: specific, any: ['lock leaked'], "
     "plane: control}\n"
+    "  - {id: part, family: storage, plane: data, weight: 75, any: ['block layer']}\n"
+    "  - {id: whole, family: vmm, plane: data, weight: 30, facts: ['system=qemu']}\n"
     "  - {id: held, cause: state-change-lock, weight: 70, rank: specific, any: ['lock held']}\n"
     "  - {id: counts, cause: throughput-degraded, weight: 80, rank: proof, facts: [n1, n2, n3, n4, "
     "n5, "
@@ -110,7 +112,8 @@ static enum cause judge_text(struct world *w, const char *evidence)
         } else
             say(w, SIDE_UNKNOWN, 0, part);
     }
-    return give(w)->cause;
+    const struct verdict *verdict = give(w);
+    return verdict->resembles != CAUSE_NONE ? verdict->resembles : verdict->cause;
 }
 
 /* ---- combining ---- */
@@ -180,7 +183,50 @@ static void times_decide_which_message_is_earlier_where_known(void **state)
     judge_reset(w->judge);
     say(w, SIDE_SOURCE, 2000, "size mismatch");
     say(w, SIDE_TARGET, 1000, "bad certificate");
-    assert_int_equal(give(w)->cause, CAUSE_TLS_CERTIFICATE);
+    assert_int_equal(give(w)->cause, CAUSE_TLS_CERTIFICATE); /* what came later is fallout */
+    judge_reset(w->judge);
+    say(w, SIDE_SOURCE, 0, "size mismatch");
+    say(w, SIDE_TARGET, 0, "bad certificate");
+    assert_int_equal(give(w)->cause, CAUSE_UNKNOWN); /* disputed: not given as cause */
+    assert_int_equal(w->verdict.resembles, CAUSE_RAM_SIZE_MISMATCH);
+    assert_string_equal(w->verdict.action, "");
+}
+
+/* Who printed an unknown text shows plane and family, never a cause. */
+static void an_emitter_decides_plane_and_family_only(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(judge_text(w, "the block layer is upset"), CAUSE_UNKNOWN);
+    assert_int_equal(w->verdict.family, FAMILY_STORAGE);
+    assert_int_equal(w->verdict.plane, PLANE_DATA);
+    assert_true(w->verdict.family_confidence >= VERDICT_KNOWN_FROM);
+    assert_string_equal(w->verdict.rule, "part");
+    assert_int_equal(judge_text(w, "#system=qemu|gibberish"), CAUSE_UNKNOWN);
+    assert_int_equal(w->verdict.family, FAMILY_VMM);
+    assert_true(w->verdict.family_confidence < VERDICT_KNOWN_FROM);
+    assert_int_equal(judge_text(w, "#system=qemu|operation failed"), CAUSE_UNKNOWN);
+    assert_int_equal(w->verdict.family, FAMILY_UNKNOWN); /* only a wrapper: no reason was printed */
+    assert_int_equal(judge_text(w, "the block layer: storage gone"), CAUSE_STORAGE_OUTAGE);
+    assert_int_equal(w->verdict.plane, cause_row(CAUSE_STORAGE_OUTAGE)->plane);
+}
+
+static void the_first_error_in_time_wins_over_a_stronger_one_later(void **state)
+{
+    struct world *w = *state;
+    judge_reset(w->judge);
+    say(w, SIDE_SOURCE, 5000, "storage gone");
+    say(w, SIDE_TARGET, 1000, "bad certificate");
+    const struct verdict *verdict = give(w);
+    assert_int_equal(verdict->resembles != CAUSE_NONE ? verdict->resembles : verdict->cause,
+                     CAUSE_TLS_CERTIFICATE);
+    double timed = verdict->confidence;
+    judge_reset(w->judge);
+    say(w, SIDE_TARGET, 0, "bad certificate");
+    say(w, SIDE_SOURCE, 0, "storage gone");
+    verdict = give(w); /* without times: the stronger */
+    assert_int_equal(verdict->resembles != CAUSE_NONE ? verdict->resembles : verdict->cause,
+                     CAUSE_STORAGE_OUTAGE);
+    assert_true(timed > 0);
 }
 
 static void say_often(struct world *w, int n, const char *text)
@@ -293,7 +339,7 @@ static void points_say_where_they_come_from_and_what_they_are(void **state)
     assert_int_equal(v->points[0].role, POINT_FOR);
     assert_int_equal(v->points[0].side, SIDE_SOURCE);
     assert_int_equal(v->points[0].at_ms, 7000);
-    assert_int_equal(v->points[1].role, POINT_AGAINST);
+    assert_int_equal(v->points[1].role, POINT_FALLOUT);
     assert_int_equal(v->points[1].cause, CAUSE_NETWORK_INTERRUPTED);
     assert_int_equal(v->points[2].role, POINT_FALLOUT);
 }
@@ -499,6 +545,8 @@ TEST_FILE(test_judge)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_story_gets_its_cause),
+        cmocka_unit_test(an_emitter_decides_plane_and_family_only),
+        cmocka_unit_test(the_first_error_in_time_wins_over_a_stronger_one_later),
         cmocka_unit_test(times_decide_which_message_is_earlier_where_known),
         cmocka_unit_test(distant_messages_neither_suppress_nor_complete_a_rule),
         cmocka_unit_test(a_rule_of_one_side_ignores_the_other),

@@ -11,6 +11,8 @@
 static const struct verdict sample = {
     .outcome = OUTCOME_FAILED,
     .plane = PLANE_DATA,
+    .family = FAMILY_COMPATIBILITY,
+    .family_confidence = 0.93,
     .cause = CAUSE_RAM_SIZE_MISMATCH,
     .failed_at = FAILED_AT_AFTER,
     .guest = GUEST_AT_SOURCE,
@@ -47,7 +49,9 @@ static void every_field_is_in_the_document(void **state)
         json_object_to_json_string_ext(document,
                                        JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
         "{\"id\":\"case 1\",\"outcome\":\"failed\",\"plane\":\"data\","
+        "\"family\":\"compatibility\","
         "\"cause\":\"ram-size-mismatch\",\"failed_at\":\"after-hand-off\",\"confidence\":0.89,"
+        "\"family_confidence\":0.93,"
         "\"recoverable\":true,\"guest\":\"running-on-source\",\"irrecoverable\":false,"
         "\"evidence\":[{\"rule\":\"ram-size\",\"role\":\"for\",\"cause\":\"ram-size-mismatch\","
         "\"quote\":\"Length mismatch \\\"pc.ram\\\"\",\"origin\":\"qemu.log:7\","
@@ -75,15 +79,46 @@ static void what_is_not_known_is_said(void **state)
     assert_int_equal(json_object_object_length(json_at(document, "numbers")), 0);
 }
 
+static void an_uncertain_cause_is_only_resembled(void **state)
+{
+    (void)state;
+    struct verdict_names names = {.cause = "unknown-generic-error",
+                                  .resembles = "block-copy-failed",
+                                  .family = "storage",
+                                  .plane = "data",
+                                  .confidence = 0.42,
+                                  .family_confidence = 0.6};
+    char line[200];
+    verdict_headline(&names, line, sizeof line);
+    assert_string_equal(line, "not known; it resembles block-copy-failed (storage, data plane), "
+                              "confidence 0.42");
+    names.resembles = "";
+    verdict_headline(&names, line, sizeof line);
+    assert_string_equal(line, "not known; it points to storage (data plane), confidence 0.60");
+    names.family = "unknown";
+    verdict_headline(&names, line, sizeof line);
+    assert_string_equal(line, "not known (data plane)");
+    struct verdict verdict = {.cause = CAUSE_UNKNOWN,
+                              .resembles = CAUSE_BLOCK_COPY_FAILED,
+                              .action = "",
+                              .plane = PLANE_DATA,
+                              .confidence = 0.42};
+    OWNED(json_object) document = verdict_json(&verdict, NULL);
+    assert_string_equal(json_object_get_string(json_at(document, "resembles")),
+                        "block-copy-failed");
+    assert_string_equal(json_object_get_string(json_at(document, "action")), "");
+}
+
 static void the_page_says_cause_action_and_evidence(void **state)
 {
     (void)state;
-    static const char *const words[] = {"ram-size-mismatch (data plane), confidence 0.89",
-                                        "Give both the same memory, retry.",
-                                        "qemu.log:7, target, rule ram-size: Sizes differ.",
-                                        "rule reset (network-interrupted)",
-                                        "rule wrap (fallout)",
-                                        "1500 ms"};
+    static const char *const words[] = {
+        "ram-size-mismatch (compatibility, data plane), confidence 0.89",
+        "Give both the same memory, retry.",
+        "qemu.log:7, target, rule ram-size: Sizes differ.",
+        "rule reset (network-interrupted)",
+        "rule wrap (fallout)",
+        "1500 ms"};
     struct buf page;
     buf_init(&page, 1 << 16);
     verdict_page(&sample, "a\033[31mb", &page);
@@ -100,6 +135,7 @@ TEST_FILE(test_verdict_json)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_in_the_document),
         cmocka_unit_test(what_is_not_known_is_said),
+        cmocka_unit_test(an_uncertain_cause_is_only_resembled),
         cmocka_unit_test(the_page_says_cause_action_and_evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,8 @@ static void each_verdict_text(struct store_verdict *row, text_fn *fn, void *ctx)
 {
     const char **texts[] = {&row->job_uid,       &row->outcome,     &row->plane,    &row->cause,
                             &row->failed_at,     &row->recoverable, &row->guest_at, &row->rule,
-                            &row->rules_version, &row->action,      &row->runbook};
+                            &row->rules_version, &row->action,      &row->runbook,  &row->family,
+                            &row->resembles};
     for (size_t i = 0; i < COUNT(texts); i++)
         fn(ctx, texts[i]);
 }
