@@ -195,7 +195,7 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
         serve_watch(call, out_reply);
         return;
     }
-    feed_warm(call->x->feed, call->kind);
+    (void)feed_warm(call->x->feed, call->kind);
     struct listing *l = calloc(1, sizeof *l);
     if (l == NULL) {
         reply_busy(out_reply);

@@ -5,8 +5,9 @@
  * ADDED. Bookmarks say how far it is when nothing happens. One that is too slow, or from a version
  * that is not kept, ends with the error 410 Gone: the client lists again.
  *
- * A watch holds its place in the feed and the piece that is being sent; before its first event
- * also the snapshot that it begins with. */
+ * A watch holds its place in the feed and the piece that is being sent. What it begins with is a
+ * list: where that does not fit into the first piece its snapshot is kept as for one, and the
+ * client has as long as for one. */
 #include <string.h>
 
 #include "exporter/api/api_filter.h"
@@ -14,6 +15,8 @@
 
 enum {
     PIECE_BYTES = 64 * 1024,
+    FIRST_BYTES = 24 * 1024, /* of the first piece, which is made on the connection's thread */
+    FIRST_OBJECTS = 250,     /* scanned for it */
     BOOKMARK_MS = 60 * 1000,
     ALIVE_MS = 10 * 1000, /* at least so often it is checked that the client is still there */
     TIMEOUT_MAX_S = 3600,
@@ -27,8 +30,10 @@ struct watching {
     bool as_table, has_columns; /* columns are sent with the first row only */
     enum api_rows rows;
     bool wants_bookmarks, wants_end; /* end: of the initial events */
-    const struct versions *initial;  /* while they are sent; a reference */
+    const struct versions *initial;  /* while they are sent */
+    uint64_t kept;                   /* their number in list_keep.h; 0: not kept yet */
     size_t next;                     /* of these */
+    const struct versions *newest;   /* during the request only */
     uint64_t at;                     /* all changes up to this version were sent */
     int64_t bookmark_ms, ends_ms;    /* mono */
     bool has_ended;
@@ -37,10 +42,18 @@ struct watching {
     void *wake_ctx;
 };
 
+static void end_initial(struct watching *w)
+{
+    if (w->kept != 0)
+        list_keep_end(w->x->lists, w->kept, false, clock_mono_ms(w->x->clock));
+    w->kept = 0;
+    w->initial = NULL;
+}
+
 static void watching_free(void *ctx)
 {
     struct watching *w = ctx;
-    versions_unref(w->initial);
+    end_initial(w);
     free(w);
 }
 
@@ -144,17 +157,16 @@ static void add_initial(struct watching *w, size_t i, struct buf *out)
     buf_fini(&cells);
 }
 
-static void advance_initial(struct watching *w, struct buf *out)
+static void advance_initial(struct watching *w, size_t bytes, size_t max, struct buf *out)
 {
     const struct snapshot *s = w->initial->snapshot;
     size_t all = w->view->count(s);
-    for (; w->next < all && out->length < PIECE_BYTES; w->next++)
+    for (size_t n = 0; w->next < all && out->length < bytes && n < max; w->next++, n++)
         if (api_filter_matches(&w->filter, w->view, s, w->next))
             add_initial(w, w->next, out);
     if (w->next < all)
         return;
-    versions_unref(w->initial);
-    w->initial = NULL;
+    end_initial(w);
     if (w->wants_end)
         add_bookmark(w, true, out);
 }
@@ -186,9 +198,9 @@ static enum http_next next_piece(void *ctx, struct buf *out)
 {
     struct watching *w = ctx;
     int64_t now_ms = clock_mono_ms(w->x->clock);
-    feed_warm(w->x->feed, w->kind);
+    (void)feed_warm(w->x->feed, w->kind);
     if (w->initial != NULL)
-        advance_initial(w, out);
+        advance_initial(w, PIECE_BYTES, SIZE_MAX, out);
     if (w->initial != NULL)
         return STREAM_MORE;
     bool has_piece = advance_changes(w, out);
@@ -243,8 +255,8 @@ static bool read_start(struct watching *w, const struct api_call *call, struct e
     w->at = (uint64_t)number;
     if (number != 0 && !sends_all)
         return true;
-    w->initial = versions_ref(call->versions);
-    w->at = call->versions->newest;
+    w->initial = w->newest;
+    w->at = w->newest->newest;
     return true;
 }
 
@@ -275,6 +287,31 @@ static bool is_kept(struct watching *w, struct err *err)
                                (unsigned long long)w->at);
 }
 
+/* The first piece; what is left of the initial events is kept for the others. */
+static bool send_first(struct watching *w, struct http_reply *out_reply)
+{
+    struct buf first;
+    buf_init(&first, 16 * PIECE_BYTES);
+    if (w->initial != NULL)
+        advance_initial(w, FIRST_BYTES, FIRST_OBJECTS, &first);
+    if (w->initial != NULL)
+        w->kept = list_keep_begin(w->x->lists, w->initial, clock_mono_ms(w->x->clock));
+    if (w->initial != NULL && w->kept == 0) {
+        buf_fini(&first);
+        reply_refusal(out_reply, 503, "too many long lists are being read; try again");
+        return false;
+    }
+    reply_buf(out_reply, 200, &first);
+    return out_reply->status == 200;
+}
+
+/* A kind that was not kept: what is shown after the turn under way can be gone on from. */
+static const struct versions *take_newest(const struct api_call *call)
+{
+    bool was_warm = feed_warm(call->x->feed, call->kind);
+    return was_warm ? versions_ref(call->versions) : exporter_versions_after(call->x);
+}
+
 void serve_watch(const struct api_call *call, struct http_reply *out_reply)
 {
     struct err err = {0};
@@ -288,12 +325,17 @@ void serve_watch(const struct api_call *call, struct http_reply *out_reply)
     w->view = api_view_of(call->kind);
     w->as_table = api_wants_table(call->request);
     w->rows = api_rows_wanted(call->request);
-    if (!read_request(w, call, &err) || !is_kept(w, &err)) {
+    w->newest = take_newest(call);
+    bool is_begun = read_request(w, call, &err) && is_kept(w, &err);
+    if (!is_begun)
         reply_err(out_reply, &err, call->kind, NULL);
+    is_begun = is_begun && send_first(w, out_reply);
+    versions_unref(w->newest);
+    if (!is_begun) {
+        w->initial = NULL;
         watching_free(w);
         return;
     }
-    out_reply->status = 200;
     out_reply->type = w->as_table ? "application/json;as=Table;v=v1;g=meta.k8s.io;stream=watch"
                                   : "application/json;stream=watch";
     out_reply->stream = (struct http_stream){

@@ -458,11 +458,14 @@ const struct versions *feed_newest(struct feed *feed)
     return newest;
 }
 
-void feed_warm(struct feed *feed, enum api_kind kind)
+bool feed_warm(struct feed *feed, enum api_kind kind)
 {
+    int64_t now_ms = clock_mono_ms(feed->clock);
     (void)pthread_mutex_lock(&feed->lock);
-    feed->rings[kind].warm_until_ms = clock_mono_ms(feed->clock) + FEED_WARM_MS;
+    bool was_warm = feed->rings[kind].warm_until_ms > now_ms;
+    feed->rings[kind].warm_until_ms = now_ms + FEED_WARM_MS;
     (void)pthread_mutex_unlock(&feed->lock);
+    return was_warm;
 }
 
 enum feed_found feed_next(struct feed *feed, enum api_kind kind, uint64_t after,

@@ -53,8 +53,9 @@ void feed_take(struct feed *feed, const struct snapshot *snapshot);
 void feed_settle(struct feed *feed);
 /* What is shown now, a reference of the caller's; NULL: nothing yet. */
 const struct versions *feed_newest(struct feed *feed);
-/* Somebody lists or watches this kind: its changes are kept from now on. */
-void feed_warm(struct feed *feed, enum api_kind kind);
+/* Somebody lists or watches this kind: its changes are kept from the next snapshot on. False: they
+ * were not before; what is being compared just now may not be kept. */
+bool feed_warm(struct feed *feed, enum api_kind kind);
 
 /* The first change of the kind after that version; a reference of the caller's in *out. */
 enum feed_found {

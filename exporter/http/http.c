@@ -210,8 +210,8 @@ static enum MHD_Result answer(struct exchange *e)
         refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "too many replies wait to be read; try again");
         e->reply.try_again = true;
     }
-    guard_set(e->http->guard, e->client->guarded,
-              e->reply.stream.wait != NULL ? GUARD_WATCHING : GUARD_SENDING);
+    guard_set(e->http->guard, e->client->guarded, GUARD_SENDING);
+    e->reply.stream.guarded = e->client->guarded;
     struct http_request request = request_of(e);
     e->http->service.done(e->http->service.ctx, e->route, &request, e->reply.status,
                           clock_mono_ms(e->http->clock) - e->began_ms);
@@ -555,7 +555,7 @@ struct http *http_new(const struct http_config *config, const struct clock *cloc
     (void)pthread_mutex_init(&http->log_lock, NULL);
     http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, false, err);
     http->streams.makers = http_work_new(HTTP_MAKERS, HTTP_MAKING_MAX, true, err);
-    http->guard = guard_new(clock, err);
+    http->guard = http->streams.guard = guard_new(clock, err);
     bool is_open = http->work != NULL && http->streams.makers != NULL && http->guard != NULL;
     if (config->n_listeners > HTTP_LISTENERS_MAX)
         is_open = err_set(err, ERR_LIMIT, "at most %d listeners", HTTP_LISTENERS_MAX);

@@ -77,6 +77,7 @@ struct http_stream {
      * with it is a watch: it may take as long as it likes. */
     void (*wait)(void *ctx, void (*wake)(void *wake_ctx), void *wake_ctx);
     void (*free)(void *ctx);
+    struct guarded *guarded; /* the server's: its connection */
 };
 
 struct http_reply {

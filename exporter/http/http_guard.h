@@ -43,6 +43,7 @@ struct guarded *guard_add(struct guard *guard, const void *group, unsigned max, 
 void guard_remove(struct guard *guard, struct guarded *connection); /* before its fd is closed */
 /* What it waits for from now on. */
 enum guard_state { GUARD_READING, GUARD_WORKING, GUARD_SENDING, GUARD_WATCHING, GUARD_IDLE };
+/* WATCHING: a reply that goes on; only one whose client does not read is ended. */
 void guard_set(struct guard *guard, struct guarded *connection, enum guard_state state);
 
 /* Bytes of a reply: false if they do not fit the budget. Give them back when it is sent or lost. */

@@ -16,6 +16,7 @@ struct sending {
     struct http_stream source;
     char *piece; /* what is being sent */
     size_t n, sent;
+    bool has_waited;
     bool is_last, has_failed; /* no piece follows; one could not be made */
 };
 
@@ -77,6 +78,9 @@ static void run_maker(struct http_job *job, bool stopping)
         free(s->piece);
         s->piece = NULL;
         if (!has_left(s->connection)) {
+            if (!s->has_waited) /* what it began with is sent: it may stay */
+                guard_set(s->streams->guard, s->source.guarded, GUARD_WATCHING);
+            s->has_waited = true;
             s->source.wait(s->source.ctx, push, s);
             return;
         }

@@ -13,11 +13,13 @@
 #include <stdatomic.h>
 
 #include "exporter/http/http.h"
+#include "exporter/http/http_guard.h"
 
 /* The makers, and how many streams there are. */
 struct http_streams {
     struct http_work *makers;
     atomic_uint n, n_watches;
+    struct guard *guard;
 };
 /* A stream for the next http_stream_response(); false: too many are being sent already. */
 bool http_stream_reserve(struct http_streams *streams, bool is_watch);

@@ -44,7 +44,7 @@ static void begin(struct client *client)
     client->feed = feed_new(&client->clock.clock, false, &err);
     assert_non_null(client->feed);
     for (enum api_kind kind = 0; kind < KIND_COUNT; kind++)
-        feed_warm(client->feed, kind);
+        (void)feed_warm(client->feed, kind);
 }
 
 static struct mirrored *find(struct client *client, enum api_kind kind, const char *ns,

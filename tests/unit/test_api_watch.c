@@ -8,7 +8,7 @@ enum { WAIT_MS = 10000, LINE_MAX_BYTES = 64 * 1024 };
 /* A watch that is read event by event. */
 struct watch {
     int fd;
-    char *text; /* what came and is not read yet, without the chunks' lengths */
+    char *text; /* what came and is not read yet; HTTP 1.0: it is not chunked */
     size_t n;
     char head[4096];
     struct json_object *event;
@@ -40,7 +40,7 @@ static struct watch watch_open(const struct rig *rig, const char *path, const ch
 {
     struct watch w = {.fd = dial(rig->port)};
     char request[1024];
-    (void)snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path,
+    (void)snprintf(request, sizeof request, "GET %s HTTP/1.0\r\nHost: localhost\r\n%s\r\n", path,
                    headers);
     send_all(w.fd, request, strlen(request));
     char *end = NULL;
@@ -59,7 +59,7 @@ static void watch_close(struct watch *w)
     json_object_free(w->event);
 }
 
-/* The next line that is an event: lines of chunks' lengths and empty ones are passed over. */
+/* The next line, an event. */
 static bool next_event(struct watch *w, int wait_ms)
 {
     json_object_free(w->event);
@@ -282,6 +282,34 @@ static void many_watches_see_the_same(void **state)
         watch_close(&watches[i]);
 }
 
+/* More than fits into the first piece. */
+static void a_watch_of_many_begins_with_all_of_them(void **state)
+{
+    enum { MANY = 3000 };
+    static const struct snapshot_job *newest[MANY];
+    static struct snapshot_guest guests[MANY];
+    struct rig *rig = *state;
+    struct world *world = world_new(43);
+    for (size_t i = 0; i < MANY; i++) {
+        guests[i] = world->guests[2];
+        (void)snprintf(guests[i].name, sizeof guests[i].name, "g%05zu", i);
+    }
+    world->snapshot.guests = guests;
+    world->snapshot.newest = newest;
+    world->snapshot.n_guests = MANY;
+    show_snapshot(rig->x, &world->snapshot);
+    snapshot_unref(&world->snapshot);
+    struct watch w = watch_open(rig, VMI_PATH "?watch=1", "");
+    for (size_t i = 0; i < MANY; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "g%05zu", i);
+        expect(&w, "ADDED", name);
+    }
+    publish(rig, world_new(44));
+    expect(&w, "DELETED", "g00000");
+    watch_close(&w);
+}
+
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
 TEST_FILE(test_api_watch)
@@ -289,6 +317,7 @@ TEST_FILE(test_api_watch)
     const struct CMUnitTest tests[] = {
         WIRE_TEST(a_watch_from_a_list_tells_each_change_after_it),
         WIRE_TEST(a_watch_without_a_version_begins_with_what_is_there),
+        WIRE_TEST(a_watch_of_many_begins_with_all_of_them),
         WIRE_TEST(who_selects_sees_objects_come_and_go),
         WIRE_TEST(rows_of_a_table_are_told_with_their_columns_once),
         WIRE_TEST(a_version_that_is_not_kept_is_gone),

@@ -19,7 +19,7 @@ static void start(struct rig *rig, bool is_threaded)
     rig->feed = feed_new(is_threaded ? clock_system() : &rig->clock.clock, is_threaded, &err);
     assert_non_null(rig->feed);
     for (enum api_kind kind = 0; kind < KIND_COUNT; kind++)
-        feed_warm(rig->feed, kind);
+        (void)feed_warm(rig->feed, kind);
 }
 
 static void take(struct rig *rig, struct world *world)
@@ -187,7 +187,7 @@ static void nothing_is_written_for_kinds_that_nobody_reads(void **state)
     feed_stats(rig.feed, &stats);
     assert_int_equal(stats.written, 0);
     assert_int_equal(query(&rig, KIND_NODE, at), FEED_GONE);
-    feed_warm(rig.feed, KIND_NODE);
+    (void)feed_warm(rig.feed, KIND_NODE);
     at = newest(&rig);
     take(&rig, world_new(3));
     assert_int_equal(query(&rig, KIND_NODE, at), FEED_FOUND);

@@ -147,7 +147,10 @@ static void a_reply_that_takes_too_long_as_a_whole_is_ended(void **state)
     struct ends slow = connect_one(guard);
     guard_set(guard, slow.guarded, GUARD_SENDING);
     assert_false(is_ended_at(&fake, GUARD_SENDING_MS, &slow)); /* nothing waits for its client */
-    assert_true(is_ended_at(&fake, GUARD_SENDING_MS + 1, &slow));
+    guard_set(guard, slow.guarded, GUARD_WATCHING);
+    assert_false(is_ended_at(&fake, 3 * GUARD_SENDING_MS, &slow)); /* a watch may stay */
+    guard_set(guard, slow.guarded, GUARD_SENDING);
+    assert_true(is_ended_at(&fake, 4 * GUARD_SENDING_MS + 1, &slow));
     close_one(guard, &slow);
 }
 
