@@ -58,6 +58,7 @@ struct job_resolution { /* the outcome as observed on both nodes; engine/data/re
     int64_t not_received_ms;    /* monotonic: a migration runs on the source since, which the target
                                    does not receive; 0: none does */
     bool foreign;               /* that migration is not Ferry's */
+    struct job_stray stray;
 };
 
 struct job_monitor { /* engine/data/monitor_driver.h */
