@@ -7,6 +7,7 @@
 #include "engine/data/final.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/recovery.h"
+#include "engine/data/stray.h"
 #include "engine/model/fleet/fleet_incidents.h"
 #include "engine/model/turn/step.h"
 
@@ -43,6 +44,7 @@ static void end_by_override(struct fleet *f, struct job *job, const struct resol
     if (request->kind == RESOLVE_ON_SOURCE)
         monitor_driver_resume_by_override(f, job, now,
                                           fx); /* resumes a guest that Ferry suspended */
+    stray_left(job, request->kind != RESOLVE_ON_TARGET, now, fx);
     if (request->kind == RESOLVE_ON_TARGET)
         carry_by_override(f, job, now, fx);
     final_finish(f, job, trigger, &ending, now, fx);

@@ -25,6 +25,7 @@
 #include "engine/data/recovery.h"
 #include "engine/data/remedy.h"
 #include "engine/data/resolve.h"
+#include "engine/data/stray.h"
 #include "engine/data/stream.h"
 #include "engine/data/userpause.h"
 #include "engine/model/definition/volumes.h"
@@ -180,6 +181,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
             job->resolution.next_round_ms = now.mono_ms; /* a change: observe at once */
         if (at_source || at_target) {
             remedy_event(job, at_source, event, now);
+            stray_event(job, at_source, event, now);
             resolve_event(job, at_target, event);
             userpause_event(f, job, at_source, event, now, fx);
             carry_event(job, at_source, event, now, fx);
@@ -341,8 +343,15 @@ static void on_call(struct fleet *f, const struct input *input, struct moment no
 }
 
 /* The final statistics of a finished migration, from its target. */
-static void on_final(struct fleet *f, const struct input *input)
+static void on_final(struct fleet *f, const struct input *input, struct moment now,
+                     struct effects *fx)
 {
+    struct job *active = active_job(f, input->guest);
+    if (active != NULL &&
+        stray_statistics(active, input->id, &input->err, &input->of.stats, now)) {
+        advance_job(f, active, now, fx);
+        return;
+    }
     struct job *job = fleet_newest_finished(f, input->guest);
     if (job == NULL || job->final.question == 0 || job->final.question != input->id)
         return;
@@ -422,7 +431,7 @@ static void on_fact(struct fleet *f, struct input *input, struct moment now, str
     case INPUT_SAMPLE: on_sample(f, input, now, fx); break;
     case INPUT_OBSERVED: on_observed(f, input, now, fx); break;
     case INPUT_ASK_JOB: on_ask_job(f, input, now, fx); break;
-    case INPUT_FINAL: on_final(f, input); break;
+    case INPUT_FINAL: on_final(f, input, now, fx); break;
     case INPUT_CPU: on_cpu(f, input, now, fx); break;
     case INPUT_VOLUMES: on_volumes(f, input, now, fx); break;
     case INPUT_DIRTY: expect_measured(f, input->guest, &input->of.dirty, &input->err); break;

@@ -15,6 +15,7 @@
 #include "engine/data/observe.h"
 #include "engine/data/ownership.h"
 #include "engine/data/recovery.h"
+#include "engine/data/stray.h"
 #include "engine/data/userpause.h"
 #include "engine/model/fleet/fleet_incidents.h"
 
@@ -442,9 +443,10 @@ static void note_split(struct fleet *f, struct job *job, enum ownership ownershi
     if (ownership == OWNERSHIP_SPLIT && job->resolution.guest_at != GUEST_AT_SPLIT) {
         job->resolution.guest_at = GUEST_AT_SPLIT;
         job->changed = true;
-        if (runs_on_both) /* a paused copy writes nothing: reported, but no such incident */
+        /* A paused copy writes nothing: reported, but no such incident. */
+        if (runs_on_both || job->resolution.stray_ms != 0)
             incidents_split(f, job, now.wall_ms);
-    } else if (ownership != OWNERSHIP_SPLIT && seen) {
+    } else if (ownership != OWNERSHIP_SPLIT && seen && !stray_is_suspended(job)) {
         incidents_settled(f, job->uid, INCIDENT_SPLIT, now.wall_ms);
     }
 }
@@ -509,6 +511,7 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
     bool settled = stable_ms >= SETTLED_MS;
     if (settled) /* the two observations of one round may straddle the switch-over */
         note_split(f, job, ownership, now);
+    stray_seen(f, job, stable_ms, now, fx);
     userpause_seen(job, now, fx);
     bool holds_part =
         source == SIDE_POSTCOPY || source == SIDE_POSTCOPY_FAILED || source == SIDE_MOVING;
@@ -525,7 +528,13 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
             fleet_take_slot(f, job);
         return;
     }
-    if (ownership == OWNERSHIP_ON_TARGET) {
+    char stray[JOB_REASON_MAX];
+    bool has_stray = stray_is_suspended(job);
+    if (has_stray)
+        stray_describe(job, stray);
+    if (ownership == OWNERSHIP_ON_TARGET && has_stray) {
+        report(f, job, OWNERSHIP_WAIT, stray, now, fx); /* Ferry paused it: no success */
+    } else if (ownership == OWNERSHIP_ON_TARGET) {
         finish_on_target(f, job, now, fx);
     } else if (ownership == OWNERSHIP_ON_SOURCE) {
         settle_on_source(f, job, now, fx);
@@ -538,7 +547,8 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
             job->resolution.guest_at = ownership_guest_at(ownership);
         if (!resume_leftover(f, job, stable_ms, now, fx) &&
             stable_ms >= reports[ownership].after_ms)
-            report(f, job, ownership, NULL, now, fx);
+            report(f, job, ownership, ownership == OWNERSHIP_SPLIT && has_stray ? stray : NULL, now,
+                   fx);
     }
 }
 

@@ -35,6 +35,7 @@ static const enum target targets[SIM_FAULT_COUNT] = {
     [SIM_FAULT_STREAM_STALL_OUT] = HITS_MIGRATION,
     [SIM_FAULT_STREAM_HALF_RESET] = HITS_MIGRATION,
     [SIM_FAULT_FINISH_LOST] = HITS_NEXT_MIGRATION,
+    [SIM_FAULT_FINISH_LATE] = HITS_NEXT_MIGRATION,
 };
 
 const char *sim_fault_name(enum sim_fault_kind kind)

@@ -89,6 +89,24 @@ static void resume_left_paused(struct sim *sim, struct host *host)
     }
 }
 
+/* A libvirtd that goes on after a stop finds the requests to start guests that have arrived. */
+static void start_arrived(struct sim *sim, struct host *host)
+{
+    enum { RESUMED_MIGRATED = 1 }; /* libvirt's detail of RESUMED */
+    struct copy *copy;
+    DL_FOREACH2(host->copies, copy, host_next)
+    {
+        if (!copy->starts_with_daemon)
+            continue;
+        copy->starts_with_daemon = false;
+        copy->completed = (struct hv_job_stats){.type = HV_JOB_COMPLETED,
+                                                .operation = HV_OPERATION_MIGRATION_IN};
+        copy->completed.downtime_ms = (uint64_t)(sim->now_ms - copy->stopped_ms);
+        sim_copy_state(sim, copy, HV_STATE_RUNNING, HV_RUNNING_MIGRATED);
+        sim_emit_lifecycle(sim, copy, HV_LIFECYCLE_RESUMED, RESUMED_MIGRATED);
+    }
+}
+
 static void update_connection(struct sim *sim, struct host *host)
 {
     if (sim_host_is_dead(host)) {
@@ -115,6 +133,8 @@ void sim_host_changed(struct sim *sim, struct host *host)
 {
     if (!sim_host_is_dead(host))
         resume_left_paused(sim, host);
+    if (!sim_host_is_dead(host) && !sim_host_is_stopped(host))
+        start_arrived(sim, host);
     update_connection(sim, host);
 
     struct job *job, *next;

@@ -72,8 +72,9 @@ void sim_job_drop_target(struct sim *sim, struct job *job, int detail)
         sim_copy_free(sim, target);
 }
 
-/* The source's QEMU resumes; if its libvirtd is down, when that is back. */
-static void resume_source(struct sim *sim, struct job *job)
+/* The source's QEMU resumes; if its libvirtd is down, when that is back. reason: libvirt's, if it
+ * has one. */
+static void resume_source_as(struct sim *sim, struct job *job, enum hv_reason reason)
 {
     struct copy *source = job->source;
     if (source == NULL || source->state != HV_STATE_PAUSED || source->reason != HV_PAUSED_MIGRATION)
@@ -82,8 +83,13 @@ static void resume_source(struct sim *sim, struct job *job)
         source->resumes_with_daemon = true;
         return;
     }
-    sim_copy_state(sim, source, HV_STATE_RUNNING, HV_RUNNING_UNPAUSED);
+    sim_copy_state(sim, source, HV_STATE_RUNNING, reason);
     sim_emit_lifecycle(sim, source, HV_LIFECYCLE_RESUMED, RESUMED_MIGRATED);
+}
+
+static void resume_source(struct sim *sim, struct job *job)
+{
+    resume_source_as(sim, job, HV_RUNNING_UNPAUSED);
 }
 
 void sim_job_fail(struct sim *sim, struct job *job, enum sim_error why, int target_detail)
@@ -99,6 +105,17 @@ void sim_job_lose_finish(struct sim *sim, struct job *job)
 {
     sim_job_answer(sim, job, SIM_ERROR_PEER_LOST);
     resume_source(sim, job); /* the target keeps its copy */
+    sim_job_free(sim, job);
+}
+
+/* The request waits in the target's socket: sim_host_changed() starts the copy. */
+static void leave_finish(struct sim *sim, struct job *job)
+{
+    job->guest->planned_faults[SIM_FAULT_FINISH_LATE] = false;
+    job->target->starts_with_daemon = true;
+    job->target->stopped_ms = job->paused_ms;
+    sim_job_answer(sim, job, SIM_ERROR_PEER_LOST);
+    resume_source_as(sim, job, HV_RUNNING_MIGRATION_CANCELED);
     sim_job_free(sim, job);
 }
 
@@ -178,6 +195,11 @@ void sim_job_lose_peer(struct sim *sim, struct job *job)
         return;
     }
     job->peer_lost = true;
+    if (job->phase == JOB_SWITCHOVER && job->held && sim_host_is_stopped(job->to) &&
+        job->guest->planned_faults[SIM_FAULT_FINISH_LATE]) {
+        leave_finish(sim, job);
+        return;
+    }
     switch (job->phase) {
     case JOB_PREPARE:
     case JOB_CONNECT: sim_job_fail(sim, job, SIM_ERROR_PEER_LOST, STOPPED_DESTROYED); break;

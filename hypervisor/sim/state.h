@@ -58,6 +58,8 @@ struct copy {
     bool persistent, autostart;
     struct hv_mark mark;
     bool resumes_with_daemon; /* left paused by a dead libvirtd, which resumes it at its start */
+    bool starts_with_daemon;  /* a stopped libvirtd starts it when it goes on ... */
+    int64_t stopped_ms;       /* ... and the source stopped it for that then */
     struct job *out, *in;
     struct hv_job_stats completed;
     struct copy *host_prev, *host_next, *guest_prev, *guest_next;

@@ -253,6 +253,13 @@ static bool do_job(struct world *w, const struct yaml_node *step, struct err *er
     return true;
 }
 
+/* The statistics that the target kept. */
+static bool do_completed(struct world *w, const struct yaml_node *step, struct err *err)
+{
+    struct world_guest *guest = guest_of(w, step, "completed", err);
+    return guest != NULL && case_seconds(w, step, "downtime", &guest->downtime_ms, err);
+}
+
 /* What the source's QEMU says of the migration: a name of QEMU's, or silent. */
 static bool do_stream(struct world *w, const struct yaml_node *step, struct err *err)
 {
@@ -543,6 +550,7 @@ static const struct {
     {"see", do_see, {"*"}},
     {"job", do_job, {"is"}},
     {"stream", do_stream, {"is"}},
+    {"completed", do_completed, {"downtime"}},
     {"volume", do_volume, {"disk", "exists", "creatable", "size", "free"}},
     {"lose", do_lose, {"how"}},
     {"connect", do_connect, {"uuid"}},

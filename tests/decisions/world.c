@@ -201,10 +201,15 @@ static void answer_stream(struct world *w, const struct effect *effect)
     tell(w, &input);
 }
 
-/* Nobody kept the numbers of the last migration. */
+/* Nobody kept the numbers of the last migration, unless the case says so. */
 static void answer_final(struct world *w, const struct effect *effect)
 {
     struct input input = answer_to(effect, INPUT_FINAL);
+    const struct world_guest *guest = world_guest_by_uuid(w, effect->of.act.guest);
+    if (guest != NULL && guest->downtime_ms > 0) {
+        input.of.stats.type = HV_JOB_COMPLETED;
+        input.of.stats.downtime_ms = (uint64_t)guest->downtime_ms;
+    }
     tell(w, &input);
 }
 

@@ -46,6 +46,7 @@ struct world_guest {
     uint64_t sent;          /* bytes of its migration so far */
     enum hv_migration_status stream; /* what its QEMU says; UNKNOWN: as `moves` says */
     bool monitor_hangs;              /* its QEMU says nothing */
+    int64_t downtime_ms;             /* in the statistics that its target kept; 0: none */
     struct {
         char host[HV_HOST_MAX];
         struct hv_observation is;

@@ -81,6 +81,62 @@ static void a_target_out_of_observation_is_waited_for(void **state)
     end(fs);
 }
 
+static void plan(struct fleet_sim *fs, enum sim_fault_kind kind, const char *host,
+                 const char *guest, int64_t after_iteration_ms, int64_t duration_ms)
+{
+    struct err err = {0};
+    struct sim_fault fault = {.kind = kind,
+                              .at_ms = fleet_sim_now(fs),
+                              .after_iteration_ms = after_iteration_ms,
+                              .duration_ms = duration_ms};
+    TEXT_SET(fault.host, host);
+    TEXT_SET(fault.guest, guest);
+    assert_true(sim_add_fault(fs->sim, &fault, &err));
+}
+
+static int64_t run_while_copies(struct fleet_sim *fs, const char *uuid, bool two, int64_t most_ms)
+{
+    int64_t from_ms = fleet_sim_now(fs);
+    while ((sim_running_copies(fs->sim, uuid) == 2) == two &&
+           fleet_sim_now(fs) - from_ms < most_ms)
+        run(fs, 10);
+    return fleet_sim_now(fs) - from_ms;
+}
+
+/* The target's daemon is stopped over the end of the pre-copy, for longer than its keepalive: two
+ * copies run until Ferry has seen both, and no more than a few seconds longer. The one that ran
+ * alone goes on. */
+static void a_copy_started_late_is_suspended(void **state)
+{
+    (void)state;
+    int split = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct fleet_sim *fs = calloc(1, sizeof *fs);
+        assert_non_null(fs);
+        char uuid[HV_UUID_MAX];
+        fs->wants_snapshots = true;
+        fleet_sim_init(fs, seed, 2, 2, 1ULL << 30);
+        fleet_sim_run(fs, 2000);
+        fleet_sim_uuid(0, uuid);
+        plan(fs, SIM_FAULT_FINISH_LATE, "", uuid, -1, 0);
+        plan(fs, SIM_FAULT_STOP_LIBVIRTD, "h1", uuid, (int64_t)(seed * 300), 31000 + (int64_t)(seed * 500));
+        fleet_sim_migrate(fs, 0, 1);
+        (void)run_while_copies(fs, uuid, false, 120000);
+        if (sim_running_copies(fs->sim, uuid) == 2) {
+            split++;
+            int64_t both_ms = run_while_copies(fs, uuid, true, 60000);
+            if (both_ms > 5000)
+                fail_msg("seed %d: two copies ran for %d ms", (int)seed, (int)both_ms);
+            run(fs, 60000);
+            assert_int_equal(sim_running_copies(fs->sim, uuid), 1);
+            assert_false(phase_is_final(the_job(fs)->phase));
+            assert_int_equal(the_job(fs)->resolution.guest_at, GUEST_AT_SPLIT);
+        }
+        end(fs);
+    }
+    assert_true(split >= 5);
+}
+
 /* What hosts did and nobody heard: no job may go by its not having been told. */
 static void a_job_knows_that_news_were_dropped(void **state)
 {
@@ -104,6 +160,7 @@ TEST_FILE(test_split_sim)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_answer_is_seen_as_a_split),
         cmocka_unit_test(a_target_out_of_observation_is_waited_for),
+        cmocka_unit_test(a_copy_started_late_is_suspended),
         cmocka_unit_test(a_job_knows_that_news_were_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,195 @@
+/* stray.c - see stray.h. */
+#include "engine/data/stray.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "engine/data/ownership.h"
+
+enum {
+    SUSPENDED_MIGRATED = 1, /* libvirt's detail of SUSPENDED in a switch-over */
+    TOGETHER_MS = 200,      /* both are seen running in two rounds, this far apart */
+    LATENCY_MS = 500,       /* of the events that the source's pause is measured by */
+    ASK_AGAIN_MS = 2000,
+    ASKS_MAX = 5,
+    FRESH_MS = 1500,
+};
+
+void stray_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now)
+{
+    struct job_stray *stray = &job->resolution.stray;
+    if (event->kind != HV_EVENT_LIFECYCLE)
+        return;
+    bool resumed = event->a == HV_LIFECYCLE_RESUMED;
+    if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
+        *stray = (struct job_stray){.stopped_ms = now.mono_ms};
+    else if (at_source && resumed && stray->stopped_ms != 0 && stray->back_ms == 0)
+        stray->back_ms = now.mono_ms;
+    else if (!at_source && resumed && stray->back_ms == 0)
+        stray->target_first = true;
+}
+
+static bool runs_because(const struct job_side *side, int reason)
+{
+    return side->observation.presence == HV_PRESENT &&
+           side->observation.state == HV_STATE_RUNNING && side->observation.reason == reason;
+}
+
+/* libvirt's own words for it. A guest that somebody resumed by hand has another reason. */
+static bool was_taken_back(const struct job *job)
+{
+    return runs_because(&job->resolution.source_side, HV_RUNNING_MIGRATION_CANCELED);
+}
+
+static bool was_started(const struct job *job)
+{
+    return runs_because(&job->resolution.target_side, HV_RUNNING_MIGRATED);
+}
+
+static void note_order_of_starts(struct job *job, int64_t stable_ms)
+{
+    struct job_stray *stray = &job->resolution.stray;
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
+    if (was_taken_back(job) && stray->stopped_ms != 0 && stray->back_ms == 0)
+        stray->back_ms = job->resolution.source_side.seen_ms; /* its event was missed */
+    if (source == SIDE_MOVING && was_started(job))
+        stray->target_first = true;
+    if (was_taken_back(job) && target == SIDE_MOVING && stable_ms >= TOGETHER_MS)
+        stray->target_waited = true;
+}
+
+/* The target's statistics count from the stop of the source's CPUs to the start of its own. */
+static bool target_was_last(const struct job_stray *stray)
+{
+    if (stray->target_first)
+        return false;
+    if (stray->target_waited)
+        return true;
+    bool measured = stray->known && stray->stopped_ms != 0 && stray->back_ms != 0;
+    return measured &&
+           (int64_t)stray->downtime_ms + LATENCY_MS >= stray->back_ms - stray->stopped_ms;
+}
+
+static void ask(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    struct job_stray *stray = &job->resolution.stray;
+    bool waits = stray->question != 0 && now.mono_ms - stray->asked_ms < ASK_AGAIN_MS;
+    if (stray->known || waits || stray->asks >= ASKS_MAX)
+        return;
+    stray->question = ++f->next_call_id;
+    stray->asked_ms = now.mono_ms;
+    stray->asks++;
+    struct effect *effect = effects_add(fx, EFFECT_DO_ASK_FINAL, job, now.wall_ms);
+    effect->of.act.id = stray->question;
+    TEXT_SET(effect->of.act.node, job->target);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+}
+
+static void suspend(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const struct order_spec spec = {.effect = EFFECT_DO_TUNE,
+                                    .call = HV_CALL_SUSPEND,
+                                    .intent = INTENT_SUSPEND_STRAY,
+                                    .node = job->target};
+    if (job->orders[ORDER_STRAY].id != 0 || now.mono_ms < order_due_ms(job, ORDER_STRAY, &spec))
+        return;
+    if (job->resolution.stray_ms == 0) {
+        job->resolution.stray_ms = now.wall_ms;
+        effects_event(fx, job, now.wall_ms, true, "SecondCopy",
+                      "The migration failed and %s resumed the guest; after that libvirtd on %s "
+                      "started its copy too: suspending that copy.",
+                      job->source, job->target);
+        (void)snprintf(job->stream.remedy, sizeof job->stream.remedy,
+                       "libvirt started a second copy on %.64s, which Ferry suspended",
+                       job->target);
+    }
+    (void)order_give(f, job, ORDER_STRAY, &spec, now, fx);
+}
+
+void stray_seen(struct fleet *f, struct job *job, int64_t stable_ms, struct moment now,
+                struct effects *fx)
+{
+    const struct job_resolution *seen = &job->resolution;
+    note_order_of_starts(job, stable_ms);
+    bool postcopy = job->mode == MODE_POSTCOPY || job->stream.postcopy_ordered;
+    if (postcopy || order_is_out(job, ORDER_MIGRATE) || !was_taken_back(job) || !was_started(job))
+        return;
+    bool is_last = seen->stray_ms != 0 || target_was_last(&seen->stray);
+    bool fresh = now.mono_ms - seen->source_side.seen_ms <= FRESH_MS &&
+                 now.mono_ms - seen->target_side.seen_ms <= FRESH_MS;
+    bool over = seen->hv_job == JOB_SEEN_NONE && seen->hv_job_round == seen->round;
+    if (!is_last)
+        ask(f, job, now, fx);
+    else if (fresh && over && stable_ms >= TOGETHER_MS && f->store_ok)
+        suspend(f, job, now, fx);
+}
+
+bool stray_statistics(struct job *job, uint64_t id, const struct err *err,
+                      const struct hv_job_stats *stats, struct moment now)
+{
+    struct job_stray *stray = &job->resolution.stray;
+    if (stray->question == 0 || stray->question != id)
+        return false;
+    stray->question = 0;
+    stray->known =
+        err->code == ERR_NONE && stats->type == HV_JOB_COMPLETED && stats->downtime_ms != 0;
+    stray->downtime_ms = stats->downtime_ms;
+    job->resolution.next_round_ms = now.mono_ms;
+    return true;
+}
+
+void stray_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
+{
+    if (err->code == ERR_NONE)
+        effects_event(fx, job, now.wall_ms, true, "SecondCopySuspended",
+                      "Suspended the second copy on %s, %.1f s after both were seen to run. The "
+                      "guest runs on %s. Destroy the copy on %s.",
+                      job->target,
+                      (double)(now.mono_ms - job->resolution.ownership_since_ms) / 1000,
+                      job->source, job->target);
+    job->resolution.next_round_ms = now.mono_ms;
+}
+
+bool stray_is_suspended(const struct job *job)
+{
+    const struct hv_observation *target = &job->resolution.target_side.observation;
+    return job->resolution.stray_ms != 0 &&
+           (target->presence == HV_UNREACHABLE ||
+            (target->presence == HV_PRESENT && target->state == HV_STATE_PAUSED));
+}
+
+void stray_describe(const struct job *job, char out[static JOB_REASON_MAX])
+{
+    time_t at = (time_t)(job->resolution.stray_ms / 1000);
+    struct tm utc;
+    char when[32] = "";
+    if (gmtime_r(&at, &utc) != NULL)
+        (void)strftime(when, sizeof when, "%H:%M:%S UTC", &utc);
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    if (ownership_is_gone(source))
+        (void)snprintf(out, JOB_REASON_MAX,
+                       "The only copy left is the one on %.64s that Ferry suspended at %s: resume "
+                       "it there if it is to run; Ferry does not",
+                       job->target, when);
+    else
+        (void)snprintf(out, JOB_REASON_MAX,
+                       "The guest belongs to %.64s; libvirt started a second copy on %.64s, which "
+                       "Ferry suspended at %s: destroy that copy there, never resume it while "
+                       "%.64s has the guest",
+                       job->source, job->target, when, job->source);
+}
+
+void stray_left(struct job *job, bool on_source, struct moment now, struct effects *fx)
+{
+    if (!stray_is_suspended(job))
+        return;
+    effects_event(fx, job, now.wall_ms, true, "SecondCopyLeft",
+                  on_source
+                      ? "The copy on %s that Ferry suspended is left there: destroy it, never "
+                        "resume it."
+                      : "The copy on %s was suspended by Ferry and stays so: resume it there once "
+                        "no other copy is left.",
+                  job->target);
+}
