@@ -347,8 +347,7 @@ static void on_final(struct fleet *f, const struct input *input, struct moment n
                      struct effects *fx)
 {
     struct job *active = active_job(f, input->guest);
-    if (active != NULL &&
-        stray_statistics(active, input->id, &input->err, &input->of.stats, now)) {
+    if (active != NULL && stray_statistics(active, input->id, &input->err, &input->of.stats, now)) {
         advance_job(f, active, now, fx);
         return;
     }

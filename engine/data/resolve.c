@@ -430,27 +430,6 @@ static bool resume_leftover(struct fleet *f, struct job *job, int64_t stable_ms,
     return monitor_driver_resume_leftover(f, job, why, now, fx);
 }
 
-/* A guest that runs on both hosts needs an operator at once, not at the end. The incident is
- * opened once per finding, which guest_at keeps, also over a restart: an acknowledged one stays
- * closed. An unreachable host does not end it. */
-static void note_split(struct fleet *f, struct job *job, enum ownership ownership,
-                       struct moment now)
-{
-    const struct hv_observation *source = &job->resolution.source_side.observation,
-                                *target = &job->resolution.target_side.observation;
-    bool seen = ownership_side(source) != SIDE_BLIND && ownership_side(target) != SIDE_BLIND;
-    bool runs_on_both = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
-    if (ownership == OWNERSHIP_SPLIT && job->resolution.guest_at != GUEST_AT_SPLIT) {
-        job->resolution.guest_at = GUEST_AT_SPLIT;
-        job->changed = true;
-        /* A paused copy writes nothing: reported, but no such incident. */
-        if (runs_on_both || job->resolution.stray_ms != 0)
-            incidents_split(f, job, now.wall_ms);
-    } else if (ownership != OWNERSHIP_SPLIT && seen && !stray_is_suspended(job)) {
-        incidents_settled(f, job->uid, INCIDENT_SPLIT, now.wall_ms);
-    }
-}
-
 /* The source is in a switch-over or in post-copy, the target has nothing, and a third node has the
  * guest: the migration between those two is somebody else's. */
 static bool is_moved_by_others(struct fleet *f, struct job *job, enum ownership_side source,
@@ -510,7 +489,7 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
     int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;
     bool settled = stable_ms >= SETTLED_MS;
     if (settled) /* the two observations of one round may straddle the switch-over */
-        note_split(f, job, ownership, now);
+        stray_note_split(f, job, ownership, now);
     stray_seen(f, job, stable_ms, now, fx);
     userpause_seen(job, now, fx);
     bool holds_part =

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/text.h"
-#include "engine/data/ownership.h"
+#include "engine/model/fleet/fleet_incidents.h"
 
 enum {
     SUSPENDED_MIGRATED = 1, /* libvirt's detail of SUSPENDED in a switch-over */
@@ -150,6 +150,23 @@ void stray_called(struct job *job, const struct err *err, struct moment now, str
                       (double)(now.mono_ms - job->resolution.ownership_since_ms) / 1000,
                       job->source, job->target);
     job->resolution.next_round_ms = now.mono_ms;
+}
+
+void stray_note_split(struct fleet *f, struct job *job, enum ownership ownership, struct moment now)
+{
+    const struct hv_observation *source = &job->resolution.source_side.observation,
+                                *target = &job->resolution.target_side.observation;
+    bool seen = ownership_side(source) != SIDE_BLIND && ownership_side(target) != SIDE_BLIND;
+    bool runs_on_both = source->state != HV_STATE_PAUSED && target->state != HV_STATE_PAUSED;
+    if (ownership == OWNERSHIP_SPLIT && job->resolution.guest_at != GUEST_AT_SPLIT) {
+        job->resolution.guest_at = GUEST_AT_SPLIT;
+        job->changed = true;
+        /* A paused copy writes nothing: reported, but no such incident. */
+        if (runs_on_both || job->resolution.stray_ms != 0)
+            incidents_split(f, job, now.wall_ms);
+    } else if (ownership != OWNERSHIP_SPLIT && seen && !stray_is_suspended(job)) {
+        incidents_settled(f, job->uid, INCIDENT_SPLIT, now.wall_ms);
+    }
 }
 
 bool stray_is_suspended(const struct job *job)

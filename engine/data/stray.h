@@ -1,23 +1,31 @@
-/* stray.h - a second copy of the guest that libvirt itself started on the target, after it had
- * resumed the guest on the source. Pure.
+/* stray.h - a guest that runs on both hosts, and the copy of the two that libvirt itself started on
+ * the target after it had resumed the guest on the source. Pure.
  *
- * QEMU ends a pre-copy without libvirtd. When the target's daemon hangs at that moment, the source's
- * sends Finish, its keepalive closes the connection, the call fails, and the source resumes the
- * guest. A daemon that then goes on still finds Finish in its socket, and starts its copy
- * (libvirt: qemuMigrationSrcPerformPeer2Peer3, "ddomain could in fact be running on the dest").
+ * QEMU ends a pre-copy without libvirtd. When the target's daemon hangs at that moment, the
+ * source's sends Finish, its keepalive closes the connection, the call fails, and the source
+ * resumes the guest. A daemon that then goes on still finds Finish in its socket and starts its
+ * copy (libvirt: qemuMigrationSrcPerformPeer2Peer3, "ddomain could in fact be running on the
+ * dest").
  *
- * Of two running copies the one that was started last is the wrong one: the other had the disks for
- * itself until then. Ferry suspends the target's copy, once, and only when that one is proven to
- * be the last: both hosts say in two rounds why they run it, running(migration-canceled) on the
- * source and running(migrated) on the target, no migration is left on the source, and the target was
- * seen waiting after the source ran, or its kept statistics say so. It never destroys a copy, never
- * suspends the source and never resumes what it suspended; the incident stays until one copy is
- * left. A copy that somebody resumed has another reason, and is left alone. */
+ * Of two running copies the one that was started last is the wrong one: the other had the disks
+ * for itself until then. Ferry suspends the target's copy, once, and only when that one is proven
+ * to be the last: both hosts say in two rounds why they run it, running(migration-canceled) on the
+ * source and running(migrated) on the target, no migration is left on the source, and the target
+ * was seen waiting after the source ran, or its kept statistics say so. It never destroys a copy,
+ * never suspends the source and never resumes what it suspended; the incident stays until one
+ * copy is left. A copy that somebody resumed has another reason, and is left alone. */
 #ifndef ENGINE_DATA_STRAY_H
 #define ENGINE_DATA_STRAY_H
 
 #include "engine/data/order.h"
+#include "engine/data/ownership.h"
 #include "engine/model/turn/step.h"
+
+/* A guest that runs on both hosts needs an operator at once, not at the end. The incident is
+ * opened once per finding, which guest_at keeps, also over a restart: an acknowledged one stays
+ * closed. An unreachable host does not end it, nor does a copy that Ferry suspended. */
+void stray_note_split(struct fleet *f, struct job *job, enum ownership ownership,
+                      struct moment now);
 
 /* The source or the target stopped or resumed the guest. */
 void stray_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now);

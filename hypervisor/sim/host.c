@@ -99,8 +99,8 @@ static void start_arrived(struct sim *sim, struct host *host)
         if (!copy->starts_with_daemon)
             continue;
         copy->starts_with_daemon = false;
-        copy->completed = (struct hv_job_stats){.type = HV_JOB_COMPLETED,
-                                                .operation = HV_OPERATION_MIGRATION_IN};
+        copy->completed =
+            (struct hv_job_stats){.type = HV_JOB_COMPLETED, .operation = HV_OPERATION_MIGRATION_IN};
         copy->completed.downtime_ms = (uint64_t)(sim->now_ms - copy->stopped_ms);
         sim_copy_state(sim, copy, HV_STATE_RUNNING, HV_RUNNING_MIGRATED);
         sim_emit_lifecycle(sim, copy, HV_LIFECYCLE_RESUMED, RESUMED_MIGRATED);

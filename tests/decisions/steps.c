@@ -244,20 +244,14 @@ static bool do_job(struct world *w, const struct yaml_node *step, struct err *er
 {
     struct world_guest *guest = guest_of(w, step, "job", err);
     const char *is = "none";
-    if (guest == NULL || !case_text(w, step, "is", &is, err))
+    if (guest == NULL || !case_text(w, step, "is", &is, err) ||
+        !case_seconds(w, step, "downtime", &guest->downtime_ms, err)) /* as the target kept it */
         return false;
     guest->job = strcmp(is, "backup") == 0      ? HV_OPERATION_BACKUP
                  : strcmp(is, "migration") == 0 ? HV_OPERATION_MIGRATION_OUT
                  : strcmp(is, "snapshot") == 0  ? HV_OPERATION_SNAPSHOT
                                                 : HV_OPERATION_UNKNOWN;
     return true;
-}
-
-/* The statistics that the target kept. */
-static bool do_completed(struct world *w, const struct yaml_node *step, struct err *err)
-{
-    struct world_guest *guest = guest_of(w, step, "completed", err);
-    return guest != NULL && case_seconds(w, step, "downtime", &guest->downtime_ms, err);
 }
 
 /* What the source's QEMU says of the migration: a name of QEMU's, or silent. */
@@ -548,9 +542,8 @@ static const struct {
     {"ack", do_ack, {NULL}},
     {"judge", do_judge, {"plane", "cause"}},
     {"see", do_see, {"*"}},
-    {"job", do_job, {"is"}},
+    {"job", do_job, {"is", "downtime"}},
     {"stream", do_stream, {"is"}},
-    {"completed", do_completed, {"downtime"}},
     {"volume", do_volume, {"disk", "exists", "creatable", "size", "free"}},
     {"lose", do_lose, {"how"}},
     {"connect", do_connect, {"uuid"}},

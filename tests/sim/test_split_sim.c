@@ -97,8 +97,7 @@ static void plan(struct fleet_sim *fs, enum sim_fault_kind kind, const char *hos
 static int64_t run_while_copies(struct fleet_sim *fs, const char *uuid, bool two, int64_t most_ms)
 {
     int64_t from_ms = fleet_sim_now(fs);
-    while ((sim_running_copies(fs->sim, uuid) == 2) == two &&
-           fleet_sim_now(fs) - from_ms < most_ms)
+    while ((sim_running_copies(fs->sim, uuid) == 2) == two && fleet_sim_now(fs) - from_ms < most_ms)
         run(fs, 10);
     return fleet_sim_now(fs) - from_ms;
 }

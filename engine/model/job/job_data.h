@@ -36,18 +36,6 @@ struct job_abort { /* engine/data/move.h */
     int64_t asked_ms; /* monotonic */
 };
 
-struct job_stray { /* a second copy that libvirt started: engine/data/stray.h */
-    int64_t stopped_ms, back_ms; /* monotonic: events of the source, in the switch-over and when it
-                                    resumed the guest; 0: none */
-    bool target_first;           /* the target was seen to run it before the source resumed it */
-    bool target_waited;          /* ... and not to run it after that */
-    uint64_t question;           /* number of the open query; 0: none */
-    int64_t asked_ms;            /* monotonic */
-    unsigned asks;
-    bool known; /* the target's kept statistics: */
-    uint64_t downtime_ms;
-};
-
 struct job_resolution { /* the outcome as observed on both nodes; engine/data/resolve.h */
 #define RESOLUTION_FIELD JOB_MEMBER
 #include "store/job_fields.def"

@@ -31,6 +31,19 @@ struct job_side {
     uint64_t round;       /* round that this answer belongs to */
 };
 
+/* A second copy that libvirt started: engine/data/stray.h. Times are monotonic. */
+struct job_stray {
+    int64_t stopped_ms, back_ms; /* events of the source: in the switch-over, and when it resumed
+                                    the guest; 0: none */
+    bool target_first;           /* the target was seen to run it before the source resumed it */
+    bool target_waited;          /* ... and not to run it after that */
+    uint64_t question;           /* number of the open query; 0: none */
+    int64_t asked_ms;
+    unsigned asks;
+    bool known; /* the target's kept statistics: */
+    uint64_t downtime_ms;
+};
+
 enum order {
 #define ORDER(id, answered, late, stands, help) ORDER_##id,
 #include "engine/model/job/order.def"
