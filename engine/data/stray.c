@@ -11,6 +11,7 @@ enum {
     SUSPENDED_MIGRATED = 1, /* libvirt's detail of SUSPENDED in a switch-over */
     TOGETHER_MS = 200,      /* both are seen running in two rounds, this far apart */
     LATENCY_MS = 500,       /* of the events that the source's pause is measured by */
+    PAUSE_MIN_MS = 1000,    /* no keepalive ends sooner: the events came late, in a burst */
     ASK_AGAIN_MS = 2000,
     ASKS_MAX = 5,
     FRESH_MS = 1500,
@@ -23,7 +24,7 @@ void stray_event(struct job *job, bool at_source, const struct hv_event *event, 
         return;
     bool resumed = event->a == HV_LIFECYCLE_RESUMED;
     if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
-        *stray = (struct job_stray){.stopped_ms = now.mono_ms};
+        *stray = (struct job_stray){.stopped_ms = now.mono_ms, .target_first = stray->target_first};
     else if (at_source && resumed && stray->stopped_ms != 0 && stray->back_ms == 0)
         stray->back_ms = now.mono_ms;
     else if (!at_source && resumed && stray->back_ms == 0)
@@ -60,7 +61,8 @@ static void note_order_of_starts(struct job *job, int64_t stable_ms)
         stray->target_waited = true;
 }
 
-/* The target's statistics count from the stop of the source's CPUs to the start of its own. */
+/* The target's statistics count from the stop of the source's CPUs to the start of its own. A
+ * source's pause that is measured too short would count for the target: events may be late. */
 static bool target_was_last(const struct job_stray *stray)
 {
     if (stray->target_first)
@@ -68,8 +70,9 @@ static bool target_was_last(const struct job_stray *stray)
     if (stray->target_waited)
         return true;
     bool measured = stray->known && stray->stopped_ms != 0 && stray->back_ms != 0;
-    return measured &&
-           (int64_t)stray->downtime_ms + LATENCY_MS >= stray->back_ms - stray->stopped_ms;
+    int64_t pause_ms = stray->back_ms - stray->stopped_ms;
+    return measured && pause_ms >= PAUSE_MIN_MS &&
+           (int64_t)stray->downtime_ms + LATENCY_MS >= pause_ms;
 }
 
 static void ask(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
@@ -113,8 +116,10 @@ void stray_seen(struct fleet *f, struct job *job, int64_t stable_ms, struct mome
 {
     const struct job_resolution *seen = &job->resolution;
     note_order_of_starts(job, stable_ms);
-    bool postcopy = job->mode == MODE_POSTCOPY || job->stream.postcopy_ordered;
-    if (postcopy || order_is_out(job, ORDER_MIGRATE) || !was_taken_back(job) || !was_started(job))
+    bool precopy =
+        job->phase == PHASE_RUNNING && job->mode != MODE_POSTCOPY && !job->stream.postcopy_ordered;
+    bool ours = !seen->foreign && !job->unconfirmed && !order_is_out(job, ORDER_MIGRATE);
+    if (!precopy || !ours || !was_taken_back(job) || !was_started(job))
         return;
     bool is_last = seen->stray_ms != 0 || target_was_last(&seen->stray);
     bool fresh = now.mono_ms - seen->source_side.seen_ms <= FRESH_MS &&
