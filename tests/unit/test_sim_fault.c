@@ -85,6 +85,8 @@ static const struct story {
      "absent"},
     {"the target's last answer is lost", SIM_FAULT_FINISH_LOST, AT_START, "", 0, 1, 0, 7, 20000,
      "running(unpaused)", "running(migrated)"},
+    {"target's libvirtd stopped over the end, and starts its copy late", SIM_FAULT_FINISH_LATE,
+     AT_START, "", 0, 1, 0, 7, 40000, "running(migration-canceled)", "running(migrated)"},
 };
 
 /* A world in which web, 1 GiB, moves from h1 to h2 at 100 MiB/s: pass 1 lasts 10 s. */
@@ -107,6 +109,13 @@ static struct world *moving_world(const struct story *story, uint64_t seed, uint
     fault.at_ms = world_now(w) + (is_planned ? 0 : 100);
     struct err err = {0};
     assert_true(sim_add_fault(w->sim, &fault, &err));
+    struct sim_fault stop = {.kind = SIM_FAULT_STOP_LIBVIRTD,
+                             .after_iteration_ms = 2000,
+                             .duration_ms = 32000,
+                             .host = "h2",
+                             .guest = UUID_1};
+    if (story->kind == SIM_FAULT_FINISH_LATE)
+        assert_true(sim_add_fault(w->sim, &stop, &err));
 
     struct hv_migrate how = {.bandwidth_mibs = 100,
                              .postcopy_bandwidth_mibs = 100,
@@ -136,7 +145,7 @@ static void check_story(const struct story *story, uint64_t seed)
     uint64_t id;
     int64_t fault_ms;
     struct world *w = moving_world(story, seed, &id, &fault_ms);
-    w->splits = story->kind == SIM_FAULT_FINISH_LOST;
+    w->splits = story->kind == SIM_FAULT_FINISH_LOST || story->kind == SIM_FAULT_FINISH_LATE;
     int64_t window_ms = story->returns_ms == NEVER ? 120000 : story->returns_ms;
     sim_advance(w->sim, fault_ms + window_ms);
     const struct hv_reply *reply = world_reply(w, id);
