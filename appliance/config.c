@@ -3,7 +3,6 @@
  */
 #include "appliance/config.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,27 +10,6 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "base/yaml.h"
-
-enum { KEYS_MAX = 24 };
-
-bool config_read_map(struct reading *r, const struct yaml_node *map, const struct key *keys,
-                     size_t n, struct err *err)
-{
-    if (map->kind != YAML_MAP)
-        return yaml_fail(r->yaml, map, err, "expected a map of keys and values");
-    const char *names[KEYS_MAX] = {NULL};
-    assert(n <= KEYS_MAX);
-    for (size_t i = 0; i < n; i++)
-        names[i] = keys[i].name;
-    if (!yaml_only_keys(r->yaml, map, names, n, err))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const struct yaml_node *child = yaml_child(map, keys[i].name);
-        if (child != NULL && !keys[i].read(r, child, err))
-            return false;
-    }
-    return true;
-}
 
 bool config_read_text(struct reading *r, const struct yaml_node *node, char *out, size_t out_bytes,
                       struct err *err)
@@ -79,7 +57,7 @@ static bool read_log_format(struct reading *r, const struct yaml_node *node, str
 
 static bool read_log(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {{"level", read_log_level}, {"format", read_log_format}};
+    static const struct yaml_key keys[] = {{"level", read_log_level}, {"format", read_log_format}};
     return config_read_map(r, node, keys, COUNT(keys), err);
 }
 
@@ -90,7 +68,7 @@ static bool read_interval(struct reading *r, const struct yaml_node *node, struc
 
 static bool read_sampling(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {{"intervalMs", read_interval}};
+    static const struct yaml_key keys[] = {{"intervalMs", read_interval}};
     return config_read_map(r, node, keys, COUNT(keys), err);
 }
 
@@ -149,7 +127,7 @@ static bool read_history_size(struct reading *r, const struct yaml_node *node, s
 
 static bool read_retention(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {
+    static const struct yaml_key keys[] = {
         {"fullSamplesHours", read_full_samples}, {"samplesDays", read_samples},
         {"historyDays", read_history},           {"samplesSize", read_samples_size},
         {"historySize", read_history_size},
@@ -210,7 +188,7 @@ static bool read_shared_pools(struct reading *r, const struct yaml_node *list, s
 
 static bool read_storage(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {
+    static const struct yaml_key keys[] = {
         {"sharedPaths", read_shared_paths},
         {"sharedPools", read_shared_pools},
     };
@@ -228,7 +206,7 @@ static bool read_rules_dir(struct reading *r, const struct yaml_node *node, stru
 
 static bool read_analyzer(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {{"rules", read_rules_dir}};
+    static const struct yaml_key keys[] = {{"rules", read_rules_dir}};
     return config_read_map(r, node, keys, COUNT(keys), err);
 }
 
@@ -242,7 +220,7 @@ static bool read_out_of_band(struct reading *r, const struct yaml_node *node, st
 /* file: of which hosts.d is read too; NULL: none. */
 static bool read_all(struct reading *r, const char *file, struct err *err)
 {
-    static const struct key keys[] = {
+    static const struct yaml_key keys[] = {
         {"helperSecretFile", config_read_helper_secret},
         {"outOfBand", read_out_of_band},
         {"hosts", config_read_hosts},

@@ -5,10 +5,8 @@
 #include "appliance/config_read.h"
 #include "base/text.h"
 
-typedef bool add_fn(struct reading *r, const struct yaml_node *node, struct err *err);
-
 /* A list, or one entry alone. */
-static bool read_entries(struct reading *r, const struct yaml_node *node, add_fn *add,
+static bool read_entries(struct reading *r, const struct yaml_node *node, yaml_reader *add,
                          struct err *err)
 {
     if (node->kind != YAML_LIST)
@@ -88,7 +86,8 @@ static bool read_metrics_auth(struct reading *r, const struct yaml_node *node, s
 
 bool config_read_metrics(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {{"listen", read_metrics_listen}, {"auth", read_metrics_auth}};
+    static const struct yaml_key keys[] = {{"listen", read_metrics_listen},
+                                           {"auth", read_metrics_auth}};
     return config_read_map(r, node, keys, COUNT(keys), err);
 }
 
@@ -127,7 +126,7 @@ static bool read_grant_namespace(struct reading *r, const struct yaml_node *node
 static bool add_grant(struct reading *r, const struct yaml_node *node, enum access_source source,
                       struct err *err)
 {
-    static const struct key keys[] = {
+    static const struct yaml_key keys[] = {
         {"name", read_grant_name}, {"role", read_grant_role}, {"namespace", read_grant_namespace}};
     if (r->config->access.n_grants == ACCESS_GRANTS_MAX)
         return yaml_fail(r->yaml, node, err, "at most %d users and certificates",
@@ -164,7 +163,7 @@ static bool read_group(struct reading *r, const struct yaml_node *node, struct e
 
 bool config_read_access(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {
+    static const struct yaml_key keys[] = {
         {"group", read_group}, {"users", read_users}, {"certificates", read_certificates}};
     return config_read_map(r, node, keys, COUNT(keys), err);
 }

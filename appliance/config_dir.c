@@ -172,7 +172,7 @@ static bool read_groups(struct reading *r, const struct yaml_node *top, struct e
 
 static bool read_yaml(struct reading *r, const struct yaml_node *top, struct err *err)
 {
-    static const struct key keys[] = {{"hosts", config_read_hosts}};
+    static const struct yaml_key keys[] = {{"hosts", config_read_hosts}};
     return top->kind == YAML_LIST ? config_read_hosts(r, top, err)
                                   : config_read_map(r, top, keys, COUNT(keys), err);
 }

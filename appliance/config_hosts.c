@@ -196,7 +196,7 @@ static bool read_keepalive_count(struct reading *r, const struct yaml_node *node
 
 static bool read_host_keepalive(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {
+    static const struct yaml_key keys[] = {
         {"intervalSeconds", read_keepalive_interval},
         {"count", read_keepalive_count},
     };
@@ -343,7 +343,7 @@ static bool settle_logs(struct reading *r, struct err *err)
 
 static bool read_host(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {
+    static const struct yaml_key keys[] = {
         {"name", read_host_name},
         {"uri", read_host_uri},
         {"peerUri", read_host_peer_uri},

@@ -109,7 +109,7 @@ static bool read_relayed(struct reading *r, const struct yaml_node *node, struct
     return true;
 }
 
-static const struct key others[] = {
+static const struct yaml_key others[] = {
     {"parallelMigrationsPerCluster", read_per_fleet},
     {"parallelOutboundMigrationsPerNode", read_per_node},
     {"parallelInboundMigrationsPerNode", read_into_node},
@@ -153,7 +153,7 @@ static bool check_names(struct reading *r, const struct yaml_node *map, const ch
     return yaml_only_keys(r->yaml, map, names, n, err);
 }
 
-static const struct key *other_of(const char *path)
+static const struct yaml_key *other_of(const char *path)
 {
     for (size_t i = 0; i < COUNT(others); i++)
         if (text_equal(others[i].name, path))
@@ -228,7 +228,7 @@ static bool walk(struct reading *r, const struct yaml_node *map, const char *pat
     for (const struct yaml_node *node = map->child; node != NULL; node = node->next) {
         char here[PATH_MAX_], below[PATH_MAX_ + 1];
         (void)snprintf(here, sizeof here, "%s%s", path, node->key);
-        const struct key *other = other_of(here);
+        const struct yaml_key *other = other_of(here);
         struct json_object *value = NULL;
         bool read;
         if (other != NULL) {

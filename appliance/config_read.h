@@ -16,29 +16,25 @@ struct reading {
     size_t host;
 };
 
-typedef bool read_fn(struct reading *r, const struct yaml_node *node, struct err *err);
-
-struct key {
-    const char *name;
-    read_fn *read;
-};
-
-bool config_read_map(struct reading *r, const struct yaml_node *map, const struct key *keys,
-                     size_t n, struct err *err);
+static inline bool config_read_map(struct reading *r, const struct yaml_node *map,
+                                   const struct yaml_key *keys, size_t n, struct err *err)
+{
+    return yaml_read_map(r->yaml, map, keys, n, r, err);
+}
 /* A text that is not empty and not too long. */
 bool config_read_text(struct reading *r, const struct yaml_node *node, char *out, size_t out_bytes,
                       struct err *err);
 
-read_fn config_read_helper_secret; /* of all hosts; before the hosts */
-read_fn config_read_hosts, config_read_migrations, config_read_eviction;
+yaml_reader config_read_helper_secret; /* of all hosts; before the hosts */
+yaml_reader config_read_hosts, config_read_migrations, config_read_eviction;
 /* One host from a map, appended. */
 bool config_add_host(struct reading *r, const struct yaml_node *map, struct err *err);
 /* Hosts of the files in hosts.d beside the file, if there is such a directory. */
 bool config_read_dir(struct reading *r, const char *config_file, struct err *err);
 /* Once all are read: at least one, no name twice. */
 bool config_check_hosts(const struct config *config, struct err *err);
-read_fn config_read_listen, config_read_socket, config_read_metrics, config_read_web_file;
-read_fn config_read_access, config_read_external_url, config_read_proxies,
+yaml_reader config_read_listen, config_read_socket, config_read_metrics, config_read_web_file;
+yaml_reader config_read_access, config_read_external_url, config_read_proxies,
     config_read_allowed_hosts;
 bool config_access_differs(const struct config *a, const struct config *b);
 bool config_hosts_differ(const struct config *a, const struct config *b);

@@ -52,6 +52,16 @@ bool yaml_fail(const struct yaml *yaml, const struct yaml_node *node, struct err
 /* Refuses keys that are not in the list, with the nearest valid one. */
 bool yaml_only_keys(const struct yaml *yaml, const struct yaml_node *map, const char *const *keys,
                     size_t n, struct err *err);
+/* A map as a table of keys, each with a reader; unknown keys are refused as above. */
+struct reading; /* of the file that defines the readers: what they fill */
+typedef bool yaml_reader(struct reading *r, const struct yaml_node *node, struct err *err);
+struct yaml_key {
+    const char *name;
+    yaml_reader *read;
+};
+enum { YAML_KEYS_MAX = 24 }; /* of one table */
+bool yaml_read_map(const struct yaml *yaml, const struct yaml_node *map,
+                   const struct yaml_key *keys, size_t n, struct reading *r, struct err *err);
 bool yaml_text(const struct yaml *yaml, const struct yaml_node *node, const char **out_text,
                struct err *err);
 bool yaml_i64(const struct yaml *yaml, const struct yaml_node *node, int64_t min, int64_t max,

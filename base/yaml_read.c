@@ -5,6 +5,7 @@
  */
 #include "base/yaml.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -171,4 +172,23 @@ struct json_object *yaml_to_json(const struct yaml_node *node)
     for (const struct yaml_node *child = node->child; child != NULL; child = child->next)
         json_add(into, child->key, yaml_to_json(child));
     return into;
+}
+
+bool yaml_read_map(const struct yaml *yaml, const struct yaml_node *map,
+                   const struct yaml_key *keys, size_t n, struct reading *r, struct err *err)
+{
+    const char *names[YAML_KEYS_MAX] = {NULL};
+    assert(n <= YAML_KEYS_MAX);
+    if (map->kind != YAML_MAP)
+        return yaml_fail(yaml, map, err, "expected a map of keys and values");
+    for (size_t i = 0; i < n; i++)
+        names[i] = keys[i].name;
+    if (!yaml_only_keys(yaml, map, names, n, err))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct yaml_node *child = yaml_child(map, keys[i].name);
+        if (child != NULL && !keys[i].read(r, child, err))
+            return false;
+    }
+    return true;
 }

@@ -221,7 +221,19 @@ static enum http_admission admit(void *ctx, const struct http_route *route,
                                  struct access_identity *out_identity, struct http_reply *out_reply)
 {
     struct exporter *x = ctx;
-    return gate_admit(x->gate, route, request, may_wait, out_identity, out_reply);
+    struct route_action storage;
+    struct gate_refusal refusal;
+    struct gate_ask ask = {0};
+    if (route != NULL)
+        ask = (struct gate_ask){.action = route_action(route, request->ns, &storage),
+                                .is_costly = route->lane == HTTP_LANE_WORKER};
+    enum http_admission admission =
+        gate_admit(x->gate, route == NULL ? NULL : &ask, request, may_wait, out_identity, &refusal);
+    if (admission == HTTP_REFUSED) {
+        reply_refusal(out_reply, refusal.status, refusal.text);
+        out_reply->challenge = refusal.status == 401;
+    }
+    return admission;
 }
 
 static void done(void *ctx, const struct http_route *route, const struct http_request *request,

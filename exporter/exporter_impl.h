@@ -8,7 +8,7 @@
 #include "exporter/api/feed.h"
 #include "exporter/api/list_keep.h"
 #include "exporter/exporter.h"
-#include "exporter/gate.h"
+#include "exporter/gate/gate.h"
 #include "exporter/http/http.h"
 #include "exporter/metrics/metrics.h"
 #include "exporter/metrics/scrape.h"

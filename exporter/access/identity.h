@@ -1,6 +1,6 @@
 /* identity.h - who a client is: never what it claims, always what the transport or a secret proves.
  *
- * Pure: a role, a namespace and a name; reading credentials is exporter/access_check.c.
+ * Pure: a role, a namespace and a name; reading credentials is exporter/gate/gate_identity.c.
  */
 #ifndef EXPORTER_ACCESS_IDENTITY_H
 #define EXPORTER_ACCESS_IDENTITY_H

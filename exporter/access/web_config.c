@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 
-enum { BCRYPT_COST_MAX = 14, KEYS_MAX = 16 }; /* cost 14 is about a second of one core */
+enum { BCRYPT_COST_MAX = 14 }; /* cost 14 is about a second of one core */
 
 struct reading {
     const struct yaml *yaml;
@@ -16,11 +16,6 @@ struct reading {
     const char *file;
     size_t min, max; /* indexes of versions */
     struct buf suites, curves;
-};
-typedef bool read_fn(struct reading *r, const struct yaml_node *node, struct err *err);
-struct key {
-    const char *name;
-    read_fn *read;
 };
 
 static const struct {
@@ -44,24 +39,6 @@ static const struct {
 #include "exporter/access/tls_names.def"
 #undef CIPHER
 };
-
-static bool read_map(struct reading *r, const struct yaml_node *map, const struct key *keys,
-                     size_t n, struct err *err)
-{
-    const char *names[KEYS_MAX];
-    if (map->kind != YAML_MAP)
-        return yaml_fail(r->yaml, map, err, "expected a map of keys and values");
-    for (size_t i = 0; i < n; i++)
-        names[i] = keys[i].name;
-    if (!yaml_only_keys(r->yaml, map, names, n, err))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const struct yaml_node *child = yaml_child(map, keys[i].name);
-        if (child != NULL && !keys[i].read(r, child, err))
-            return false;
-    }
-    return true;
-}
 
 /* ---- files ---- */
 
@@ -231,7 +208,7 @@ static bool compose_priority(struct reading *r, const struct yaml_node *node, st
 
 static bool read_tls(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {
+    static const struct yaml_key keys[] = {
         {"cert_file", read_cert},           {"key_file", read_key},
         {"client_ca_file", read_client_ca}, {"client_auth_type", read_client_auth},
         {"client_allowed_sans", read_sans}, {"min_version", read_min},
@@ -239,7 +216,7 @@ static bool read_tls(struct reading *r, const struct yaml_node *node, struct err
         {"curve_preferences", read_curves}, {"prefer_server_cipher_suites", read_prefer},
     };
     struct web_config *web = r->web;
-    if (!read_map(r, node, keys, COUNT(keys), err) || !compose_priority(r, node, err))
+    if (!yaml_read_map(r->yaml, node, keys, COUNT(keys), r, err) || !compose_priority(r, node, err))
         return false;
     if ((web->cert_file[0] == '\0') != (web->key_file[0] == '\0'))
         return yaml_fail(r->yaml, node, err, "cert_file and key_file belong together");
@@ -271,8 +248,8 @@ static bool read_headers(struct reading *r, const struct yaml_node *node, struct
 
 static bool read_http(struct reading *r, const struct yaml_node *node, struct err *err)
 {
-    static const struct key keys[] = {{"http2", read_http2}, {"headers", read_headers}};
-    return read_map(r, node, keys, COUNT(keys), err);
+    static const struct yaml_key keys[] = {{"http2", read_http2}, {"headers", read_headers}};
+    return yaml_read_map(r->yaml, node, keys, COUNT(keys), r, err);
 }
 
 /* ---- users ---- */
@@ -327,14 +304,14 @@ static bool read_users(struct reading *r, const struct yaml_node *map, struct er
 
 static bool read_all(struct reading *r, struct err *err)
 {
-    static const struct key keys[] = {{"tls_server_config", read_tls},
-                                      {"http_server_config", read_http},
-                                      {"basic_auth_users", read_users}};
+    static const struct yaml_key keys[] = {{"tls_server_config", read_tls},
+                                           {"http_server_config", read_http},
+                                           {"basic_auth_users", read_users}};
     size_t n = yaml_document_count(r->yaml);
     (void)text_copy(r->web->priority, sizeof r->web->priority, WEB_PRIORITY_DEFAULT);
     if (n == 0)
         return true; /* an empty file is valid */
-    return n == 1 ? read_map(r, yaml_document(r->yaml, 0), keys, COUNT(keys), err)
+    return n == 1 ? yaml_read_map(r->yaml, yaml_document(r->yaml, 0), keys, COUNT(keys), r, err)
                   : err_set(err, ERR_INVALID, "%s: expected one YAML document", r->file);
 }
 

@@ -202,12 +202,7 @@ bool api_create_migration(const struct api_call *call, struct json_object *objec
 
 void serve_create(const struct api_call *call, struct http_reply *out_reply)
 {
-    struct err err = {0};
-    if (!api_is_json(call->request, out_reply))
-        return;
-    OWNED(json_object) object = api_body(call->request, &err);
-    if (object == NULL || !api_create_migration(call, object, out_reply, &err))
-        reply_err(out_reply, &err, KIND_MIGRATION, api_name_in(object));
+    api_serve_create(call, api_create_migration, out_reply);
 }
 
 /* ---- delete ---- */

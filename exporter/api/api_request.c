@@ -149,6 +149,16 @@ const char *api_name_in(struct json_object *object)
     return name;
 }
 
+void api_serve_create(const struct api_call *call, api_create_fn *create, struct http_reply *reply)
+{
+    struct err err = {0};
+    if (!api_is_json(call->request, reply))
+        return;
+    OWNED(json_object) body = api_body(call->request, &err);
+    if (body == NULL || !create(call, body, reply, &err))
+        reply_err(reply, &err, call->kind, api_name_in(body));
+}
+
 bool api_read_names(struct json_object *object, const char *ns, const char **out_name,
                     const char **out_prefix, struct err *err)
 {

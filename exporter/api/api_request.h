@@ -20,6 +20,10 @@ bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *e
  * send; if it is not, the reply is filled. */
 bool api_is_json(const struct http_request *request, struct http_reply *reply);
 struct json_object *api_body(const struct http_request *request, struct err *err);
+/* A POST with such a body: `create` fills the reply, or fails and the error is the reply. */
+typedef bool api_create_fn(const struct api_call *call, struct json_object *body,
+                           struct http_reply *reply, struct err *err);
+void api_serve_create(const struct api_call *call, api_create_fn *create, struct http_reply *reply);
 
 /* Refuses members of `object` that are not among `known`; `later` (may be NULL) lists fields that
  * KubeVirt has and Ferry does not support. path: "spec." */
@@ -76,8 +80,7 @@ struct json_object *api_patch(enum api_patch type, struct json_object *before, c
                               size_t n, struct err *err);
 
 /* ---- migrations: api_create.c ---- */
-bool api_create_migration(const struct api_call *call, struct json_object *object,
-                          struct http_reply *reply, struct err *err);
+api_create_fn api_create_migration;
 /* Asks the engine and answers with the object. */
 bool api_ask_migration(const struct api_call *call, const struct migration_request *request,
                        unsigned status, struct http_reply *reply, struct err *err);

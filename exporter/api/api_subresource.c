@@ -188,10 +188,5 @@ static bool check(const struct api_call *call, struct json_object *body, struct 
 
 void serve_check(const struct api_call *call, struct http_reply *out_reply)
 {
-    struct err err = {0};
-    if (!api_is_json(call->request, out_reply))
-        return;
-    OWNED(json_object) body = api_body(call->request, &err);
-    if (body == NULL || !check(call, body, out_reply, &err))
-        reply_err(out_reply, &err, KIND_CHECK, NULL);
+    api_serve_create(call, check, out_reply);
 }

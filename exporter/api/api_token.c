@@ -202,10 +202,5 @@ static bool create(const struct api_call *call, struct json_object *body, struct
 
 void serve_token_create(const struct api_call *call, struct http_reply *out_reply)
 {
-    struct err err = {0};
-    if (!api_is_json(call->request, out_reply))
-        return;
-    OWNED(json_object) body = api_body(call->request, &err);
-    if (body == NULL || !create(call, body, out_reply, &err))
-        reply_err(out_reply, &err, call->kind, api_name_in(body));
+    api_serve_create(call, create, out_reply);
 }

@@ -5,14 +5,16 @@
  * the web configuration file and the certificate, and reads them again when they change.
  *
  * Threads: gate_admit any; gate_on_snapshot the engine's; the rest the main thread's. */
-#ifndef EXPORTER_GATE_H
-#define EXPORTER_GATE_H
+#ifndef EXPORTER_GATE_GATE_H
+#define EXPORTER_GATE_GATE_H
 
 #include "base/clock.h"
 #include "engine/snapshot.h"
 #include "exporter/access/access_config.h"
-#include "exporter/api/routes.h"
+#include "exporter/access/roles.h"
 #include "exporter/http/http.h"
+
+enum { GATE_REFUSAL_MAX = 2048 };
 
 struct gate;
 /* state_dir: of a certificate that Ferry makes itself; NULL: listeners with TLS need a web
@@ -30,10 +32,20 @@ bool gate_reload(struct gate *gate, struct err *err);
 void gate_tick(struct gate *gate); /* the same, when a file has changed */
 void gate_on_snapshot(struct gate *gate, const struct snapshot *snapshot);
 
-/* As http_service.admit. */
-enum http_admission gate_admit(struct gate *gate, const struct http_route *route,
+/* What a request asks for; the service knows it by the route. */
+struct gate_ask {
+    struct access_action action;
+    bool is_costly; /* more than reading a snapshot: not for a web page of another origin */
+};
+struct gate_refusal {
+    unsigned status;
+    char text[GATE_REFUSAL_MAX];
+};
+/* As http_service.admit. ask NULL: there is no such route. The refusal is set for HTTP_REFUSED. */
+enum http_admission gate_admit(struct gate *gate, const struct gate_ask *ask,
                                const struct http_request *request, bool may_wait,
-                               struct access_identity *out_identity, struct http_reply *out_reply);
+                               struct access_identity *out_identity,
+                               struct gate_refusal *out_refusal);
 /* Where a change is possible, for a refusal: "the socket PATH or https://...". */
 void gate_ways(const struct gate *gate, struct buf *out);
 /* The URL of the API for clients elsewhere, "" without https. */

@@ -7,7 +7,7 @@
 
 #include <gnutls/gnutls.h>
 
-#include "exporter/gate_impl.h"
+#include "exporter/gate/gate_impl.h"
 
 enum { AUTHORIZATION_MAX = 1024 };
 

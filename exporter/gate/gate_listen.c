@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/gate_impl.h"
+#include "exporter/gate/gate_impl.h"
 
 static bool add_listener(struct gate *gate, const char *address, enum http_transport transport,
                          bool is_metrics_only)

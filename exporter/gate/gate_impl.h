@@ -1,6 +1,6 @@
 /* gate_impl.h - private parts of gate.h, for gate*.c. */
-#ifndef EXPORTER_GATE_IMPL_H
-#define EXPORTER_GATE_IMPL_H
+#ifndef EXPORTER_GATE_GATE_IMPL_H
+#define EXPORTER_GATE_GATE_IMPL_H
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "exporter/access/password.h"
 #include "exporter/access/tokens.h"
 #include "exporter/access/web_config.h"
-#include "exporter/gate.h"
+#include "exporter/gate/gate.h"
 
 enum { GATE_OWN_NAMES = 2 };
 
@@ -32,6 +32,9 @@ struct gate {
     struct token_table *tokens; /* NULL: none yet */
 };
 
+/* ---- gate.c ---- */
+enum http_admission gate_refuse(struct gate_refusal *refusal, unsigned status, const char *text);
+
 /* ---- gate_listen.c: which listeners, and whether they are allowed ---- */
 bool gate_settle_listeners(struct gate *gate, struct err *err);
 bool gate_open_tls(struct gate *gate, struct err *err);
@@ -45,10 +48,10 @@ enum gate_proof gate_identify(struct gate *gate, const struct http_request *requ
 
 /* ---- gate_origin.c: from where ---- */
 bool gate_host_is_allowed(const struct gate *gate, const struct http_request *request);
-void gate_host_refusal(const struct gate *gate, const struct http_request *request,
-                       struct http_reply *out_reply);
+enum http_admission gate_refuse_host(const struct gate *gate, const struct http_request *request,
+                                     struct gate_refusal *refusal);
 /* NULL: not from a web page of another origin; else how that was seen. */
-const char *gate_foreign_page(const struct gate *gate, const struct http_route *route,
+const char *gate_foreign_page(const struct gate *gate, const struct gate_ask *ask,
                               const struct http_request *request);
 /* The client's address; behind a trusted proxy the one that the proxy reports. */
 void gate_client_address(const struct gate *gate, const struct http_request *request, char *out);

@@ -1,113 +1,113 @@
 /* gate.c - see gate.h. */
-#include "exporter/gate_impl.h"
+#include "exporter/gate/gate_impl.h"
 
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/log.h"
-#include "exporter/access/roles.h"
-#include "exporter/api/api.h"
 
 /* ---- the decision ---- */
 
-static bool is_of_metrics(const struct http_route *route)
+static bool is_of_metrics(const struct gate_ask *ask)
 {
     static const char *const paths[] = {"/metrics", "/healthz", "/readyz"};
-    for (size_t i = 0; route != NULL && i < COUNT(paths); i++)
-        if (strcmp(route->pattern, paths[i]) == 0)
+    for (size_t i = 0; ask != NULL && i < COUNT(paths); i++)
+        if (text_equal(ask->action.path, paths[i]))
             return true;
     return false;
 }
 
-static bool is_open(const struct gate *gate, const struct http_route *route)
+static bool is_open(const struct gate *gate, const struct gate_ask *ask)
 {
-    return gate->config.metrics_open && is_of_metrics(route);
+    return gate->config.metrics_open && is_of_metrics(ask);
 }
 
-static enum http_admission refuse(struct http_reply *reply, unsigned status, const char *text)
+enum http_admission gate_refuse(struct gate_refusal *refusal, unsigned status, const char *text)
 {
-    reply_refusal(reply, status, text);
-    reply->challenge = status == 401;
+    refusal->status = status;
+    (void)snprintf(refusal->text, sizeof refusal->text, "%s", text);
     return HTTP_REFUSED;
 }
 
 static enum http_admission refuse_plain(const struct gate *gate, const struct access_action *action,
-                                        struct http_reply *reply)
+                                        struct gate_refusal *refusal)
 {
     char what[ACCESS_WHY_MAX];
     struct buf text;
-    buf_init(&text, 2048);
+    buf_init(&text, GATE_REFUSAL_MAX);
     access_action_text(action, what, sizeof what);
     buf_addf(&text, "cannot %s over plain http, which is read-only: use ", what);
     gate_ways(gate, &text);
-    (void)refuse(reply, 403, text.failed ? "plain http is read-only" : text.data);
+    (void)gate_refuse(refusal, 403, text.failed ? "plain http is read-only" : text.data);
     buf_fini(&text);
     return HTTP_REFUSED;
 }
 
 /* An identity that is known, a route that exists. */
-static enum http_admission authorise(const struct gate *gate, const struct http_route *route,
+static enum http_admission authorise(const struct gate *gate, const struct gate_ask *ask,
                                      const struct http_request *request,
                                      const struct access_identity *identity,
-                                     struct http_reply *reply)
+                                     struct gate_refusal *refusal)
 {
     char why[ACCESS_WHY_MAX];
-    struct route_action storage;
-    struct access_action action = route_action(route, request->ns, &storage);
-    const char *page = gate_foreign_page(gate, route, request);
+    const char *page = gate_foreign_page(gate, ask, request);
     if (page != NULL) {
         (void)snprintf(why, sizeof why, "the request comes from a web page of another origin (%s)",
                        page);
-        return refuse(reply, 403, why);
+        return gate_refuse(refusal, 403, why);
     }
-    if (request->peer->transport == HTTP_PLAIN && access_is_change(access_rule_find(&action)))
-        return refuse_plain(gate, &action, reply);
-    return access_allows(identity, &action, why) ? HTTP_ADMITTED : refuse(reply, 403, why);
+    if (request->peer->transport == HTTP_PLAIN && access_is_change(access_rule_find(&ask->action)))
+        return refuse_plain(gate, &ask->action, refusal);
+    return access_allows(identity, &ask->action, why) ? HTTP_ADMITTED
+                                                      : gate_refuse(refusal, 403, why);
 }
 
-enum http_admission gate_admit(struct gate *gate, const struct http_route *route,
+enum http_admission gate_admit(struct gate *gate, const struct gate_ask *ask,
                                const struct http_request *request, bool may_wait,
-                               struct access_identity *out_identity, struct http_reply *out_reply)
+                               struct access_identity *out_identity,
+                               struct gate_refusal *out_refusal)
 {
     const struct gate_listener *listener = &gate->listeners[request->peer->tag];
-    if (listener->is_metrics_only && !is_of_metrics(route))
-        return refuse(out_reply, 404, "only /metrics, /healthz and /readyz are served here");
-    if (is_open(gate, route)) {
+    if (listener->is_metrics_only && !is_of_metrics(ask))
+        return gate_refuse(out_refusal, 404, "only /metrics, /healthz and /readyz are served here");
+    if (is_open(gate, ask)) {
         *out_identity = (struct access_identity){.source = SOURCE_ANONYMOUS, .role = ROLE_VIEWER};
         gate_client_address(gate, request, out_identity->address);
         if (!request->peer->is_loopback || listener->is_metrics_only ||
             gate_host_is_allowed(gate, request))
             return HTTP_ADMITTED;
     }
-    if (!gate_host_is_allowed(gate, request)) {
-        gate_host_refusal(gate, request, out_reply);
-        return HTTP_REFUSED;
-    }
+    if (!gate_host_is_allowed(gate, request))
+        return gate_refuse_host(gate, request, out_refusal);
     switch (gate_identify(gate, request, may_wait, out_identity)) {
     case PROOF_LATER: return HTTP_LATER;
-    case PROOF_BUSY: return refuse(out_reply, 429, "too many passwords are being tried; try again");
+    case PROOF_BUSY:
+        return gate_refuse(out_refusal, 429, "too many passwords are being tried; try again");
     case PROOF_WRONG:
-        return refuse(out_reply, 401, "the token, password or certificate is not valid");
+        return gate_refuse(out_refusal, 401, "the token, password or certificate is not valid");
     case PROOF_FOUND: break;
     }
     if (out_identity->role == ROLE_NONE)
-        return refuse(out_reply, 401,
-                      "authentication is required: a bearer token (ferry token create), a user of "
-                      "the web configuration file, or a client certificate");
-    return route == NULL ? HTTP_ADMITTED : authorise(gate, route, request, out_identity, out_reply);
+        return gate_refuse(
+            out_refusal, 401,
+            "authentication is required: a bearer token (ferry token create), a user of "
+            "the web configuration file, or a client certificate");
+    return ask == NULL ? HTTP_ADMITTED : authorise(gate, ask, request, out_identity, out_refusal);
 }
 
 /* ---- tokens ---- */
 
 static bool read_token(const struct snapshot_object *object, struct token *out)
 {
-    OWNED(json_object) spec = api_object_from(object->spec_json, NULL);
-    const char *role, *hash, *ns;
+    const char *role, *hash, *ns, *text = object->spec_json;
     struct err ignored = {0};
+    OWNED(json_object) spec =
+        text == NULL ? NULL : json_parse(text, strlen(text), "token", &ignored);
     *out = (struct token){0};
-    if (!json_get_text(spec, "role", "", &role, &ignored) ||
+    if (spec == NULL || !json_get_text(spec, "role", "", &role, &ignored) ||
         !json_get_text(spec, "sha256", "", &hash, &ignored) ||
         !json_get_text(spec, "namespace", "", &ns, &ignored) ||
         !json_get_i64(spec, "expiresMs", 0, &out->expires_ms, &ignored))

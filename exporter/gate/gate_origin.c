@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exporter/api/api.h"
-#include "exporter/gate_impl.h"
+#include "exporter/gate/gate_impl.h"
 
 /* ---- Host ---- */
 
@@ -49,11 +48,11 @@ bool gate_host_is_allowed(const struct gate *gate, const struct http_request *re
     return http_name_is_address(name);
 }
 
-void gate_host_refusal(const struct gate *gate, const struct http_request *request,
-                       struct http_reply *out_reply)
+enum http_admission gate_refuse_host(const struct gate *gate, const struct http_request *request,
+                                     struct gate_refusal *refusal)
 {
     struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, GATE_REFUSAL_MAX);
     buf_addf(&text, "the Host header '%.100s' is not allowed: a loopback address",
              http_header(request, "Host"));
     if (!request->peer->is_loopback) {
@@ -67,8 +66,9 @@ void gate_host_refusal(const struct gate *gate, const struct http_request *reque
     if (gate->config.external_url[0] != '\0')
         buf_addf(&text, ", that of %s", gate->config.external_url);
     buf_add(&text, " (allowedHosts, externalUrl)");
-    reply_refusal(out_reply, 421, text.failed ? "the Host header is not allowed" : text.data);
+    (void)gate_refuse(refusal, 421, text.failed ? "the Host header is not allowed" : text.data);
     buf_fini(&text);
+    return HTTP_REFUSED;
 }
 
 /* ---- other web pages ---- */
@@ -88,20 +88,20 @@ static bool is_external_origin(const struct gate *gate, const char *origin)
 }
 
 /* A link on another page opens a report: no other cost can be caused that way. */
-static bool is_link(const struct http_route *route, const struct http_request *request)
+static bool is_link(const struct gate_ask *ask, const struct http_request *request)
 {
-    return strcmp(request->method, "GET") == 0 && strcmp(route->pattern, "/query") != 0 &&
+    return strcmp(request->method, "GET") == 0 && !text_equal(ask->action.path, "/query") &&
            text_equal(http_header(request, "Sec-Fetch-Mode"), "navigate") &&
            text_equal(http_header(request, "Sec-Fetch-Dest"), "document");
 }
 
-const char *gate_foreign_page(const struct gate *gate, const struct http_route *route,
+const char *gate_foreign_page(const struct gate *gate, const struct gate_ask *ask,
                               const struct http_request *request)
 {
     const char *site = http_header(request, "Sec-Fetch-Site");
     const char *origin = http_header(request, "Origin");
     bool is_read = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
-    if ((is_read && route->lane == HTTP_LANE_INLINE) || is_link(route, request))
+    if ((is_read && !ask->is_costly) || is_link(ask, request))
         return NULL;
     if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
         return "Sec-Fetch-Site";
