@@ -88,18 +88,24 @@ static void add_hash(struct buf *out, const char *user, const char *password)
 
 void place_write_web(const struct place *p, bool with_users)
 {
+    place_write_tls(p, with_users, "");
+}
+
+void place_write_tls(const struct place *p, bool with_users, const char *more)
+{
     struct buf text;
     buf_init(&text, 8192);
     buf_addf(&text,
              "tls_server_config:\n  cert_file: %s\n  key_file: key.pem\n  client_ca_file: %s\n"
-             "  client_auth_type: VerifyClientCertIfGiven\n",
-             p->file[CERT], p->file[CLIENT_CERT]);
+             "  client_auth_type: VerifyClientCertIfGiven\n%s",
+             p->file[CERT], p->file[CLIENT_CA], more);
     if (with_users) {
         buf_add(&text, "basic_auth_users:\n");
         add_hash(&text, "vera", "see");
         add_hash(&text, "otto", "do");
         add_hash(&text, "anna", "all");
         add_hash(&text, "nils", "web");
+        add_hash(&text, "ops.example", "not a certificate");
     }
     FILE *file = fopen(p->file[WEB], "we");
     assert_non_null(file);
@@ -113,10 +119,12 @@ static void publish_tokens(struct place *p)
     static const struct {
         const char *name, *role, *ns;
     } rows[] = {
-        {"v", "viewer", ""}, {"o", "operator", ""}, {"a", "admin", ""}, {"n", "admin", "other"}};
-    static struct snapshot_object objects[4];
-    static char specs[4][256];
-    static const struct snapshot_object *list[4];
+        {"v", "viewer", ""},     {"o", "operator", ""},        {"a", "admin", ""},
+        {"n", "admin", "other"}, {"d", "operator", "default"},
+    };
+    static struct snapshot_object objects[PLACE_TOKENS];
+    static char specs[PLACE_TOKENS][256];
+    static const struct snapshot_object *list[PLACE_TOKENS];
     struct world *world = world_new(7);
     struct err err = {0};
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -160,6 +168,8 @@ struct access_config place_access(const struct place *p)
     grant(&access, SOURCE_PASSWORD, "anna", ROLE_ADMIN, "");
     grant(&access, SOURCE_PASSWORD, "nils", ROLE_ADMIN, "other");
     grant(&access, SOURCE_CERTIFICATE, "ops.example", ROLE_OPERATOR, "");
+    grant(&access, SOURCE_CERTIFICATE, "all.example", ROLE_ADMIN, "");
+    grant(&access, SOURCE_CERTIFICATE, "nils", ROLE_ADMIN, "other");
     return access;
 }
 
@@ -189,12 +199,37 @@ int place_close(void **state)
     return 0;
 }
 
+static void append(const char *from, FILE *to)
+{
+    FILE *file = fopen(from, "re");
+    char bytes[8192];
+    assert_non_null(file);
+    (void)fwrite(bytes, 1, fread(bytes, 1, sizeof bytes, file), to);
+    (void)fclose(file);
+}
+
+/* Each is its own CA; anna's has no grant, though a user of that name has. */
+static void make_clients(struct place *p)
+{
+    static const char *const names[PLACE_CERTIFICATES] = {"ops.example", "anna", "all.example",
+                                                          "nils"};
+    struct err err = {0};
+    FILE *ca = fopen(p->file[CLIENT_CA], "we");
+    assert_non_null(ca);
+    for (size_t i = 0; i < PLACE_CERTIFICATES; i++) {
+        (void)snprintf(p->client[i][0], sizeof p->client[i][0], "%s/c%zu.pem", p->dir, i);
+        (void)snprintf(p->client[i][1], sizeof p->client[i][1], "%s/k%zu.pem", p->dir, i);
+        assert_true(http_tls_make(p->client[i][0], p->client[i][1], &names[i], 1, &err));
+        append(p->client[i][0], ca);
+    }
+    (void)fclose(ca);
+}
+
 static void make_files(struct place *p)
 {
-    static const char *const names[] = {"cert.pem",  "key.pem", "web.yml",   "client.pem",
-                                        "c-key.pem", "s",       "cert2.pem", "key2.pem"};
+    static const char *const names[] = {"cert.pem", "key.pem",   "web.yml", "client.pem",
+                                        "s",        "cert2.pem", "key2.pem"};
     static const char *const server[] = {"localhost", "127.0.0.1", AWAY};
-    static const char *const client[] = {"ops.example"};
     struct err err = {0};
     TEXT_SET(p->dir, "/tmp/ferry-access-XXXXXX");
     assert_non_null(mkdtemp(p->dir));
@@ -203,7 +238,7 @@ static void make_files(struct place *p)
         (void)snprintf(p->file[i], sizeof p->file[i], "%s/%s", p->dir, names[i]);
     assert_true(http_tls_make(p->file[CERT], p->file[KEY], server, COUNT(server), &err));
     assert_true(http_tls_make(p->file[CERT2], p->file[KEY2], server, COUNT(server), &err));
-    assert_true(http_tls_make(p->file[CLIENT_CERT], p->file[CLIENT_KEY], client, 1, &err));
+    make_clients(p);
 }
 
 int place_up(void **state)
@@ -221,6 +256,10 @@ int place_down(void **state)
     struct place *p = *state;
     for (size_t i = 0; i < COUNT(p->file); i++)
         (void)unlink(p->file[i]);
+    for (size_t i = 0; i < PLACE_CERTIFICATES; i++) {
+        (void)unlink(p->client[i][0]);
+        (void)unlink(p->client[i][1]);
+    }
     (void)rmdir(p->dir);
     return 0;
 }
@@ -249,13 +288,13 @@ CURL *place_client(const struct place *p, const struct someone *who)
     if (who->proof == BY_TOKEN || who->proof == BY_WRONG_TOKEN) {
         (void)curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
         (void)curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER,
-                               who->proof == BY_TOKEN ? p->secrets[who->token] : "ferry_wrong");
+                               who->proof == BY_TOKEN ? p->secrets[who->which] : "ferry_wrong");
     }
     if (who->proof == BY_PASSWORD || who->proof == BY_WRONG_PASSWORD)
         (void)curl_easy_setopt(curl, CURLOPT_USERPWD, who->password);
     if (who->proof == BY_CERTIFICATE) {
-        (void)curl_easy_setopt(curl, CURLOPT_SSLCERT, p->file[CLIENT_CERT]);
-        (void)curl_easy_setopt(curl, CURLOPT_SSLKEY, p->file[CLIENT_KEY]);
+        (void)curl_easy_setopt(curl, CURLOPT_SSLCERT, p->client[who->which][0]);
+        (void)curl_easy_setopt(curl, CURLOPT_SSLKEY, p->client[who->which][1]);
     }
     return curl;
 }

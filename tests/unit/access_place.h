@@ -17,16 +17,17 @@
 #define AWAY "10.77.0.1" /* not loopback, in the test's own network namespace */
 enum { NOBODY = 65534, GROUP = 1 /* daemon */, SOCKET = 0, PLAIN = 1, TLS = 2, AWAY_TLS = 3 };
 
+enum { PLACE_TOKENS = 5, PLACE_CERTIFICATES = 4 }; /* rows of access_place.c */
 struct place {
-    char dir[32], file[8][64];
+    char dir[32], file[7][64];
     struct exporter *x;
     unsigned ports[8];
     bool is_away; /* the network namespace was made */
-    struct token tokens[4];
-    char secrets[4][TOKEN_SECRET_MAX];
+    char secrets[PLACE_TOKENS][TOKEN_SECRET_MAX];
+    char client[PLACE_CERTIFICATES][2][64]; /* certificate and key */
 };
 
-enum { CERT, KEY, WEB, CLIENT_CERT, CLIENT_KEY, SOCK, CERT2, KEY2 };
+enum { CERT, KEY, WEB, CLIENT_CA, SOCK, CERT2, KEY2 };
 
 enum proof {
     BY_SOCKET,
@@ -42,7 +43,7 @@ struct someone {
     const char *what;
     enum proof proof;
     int listener;
-    size_t token;
+    size_t which; /* token or certificate */
     const char *password;
     enum access_role role; /* NONE: 401 */
     const char *ns;
@@ -57,6 +58,8 @@ struct reply {
 /* Group setup and teardown; place_close after each test. */
 struct access_config place_access(const struct place *p);
 void place_write_web(const struct place *p, bool with_users);
+/* With more keys of tls_server_config. */
+void place_write_tls(const struct place *p, bool with_users, const char *more);
 void place_open(struct place *p, const struct access_config *access);
 int place_close(void **state);
 CURL *place_client(const struct place *p, const struct someone *who);
