@@ -6,23 +6,19 @@
 #include "exporter/http/http.h"
 
 #include <microhttpd.h>
-#include <pthread.h>
-#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/log.h"
 #include "base/text.h"
 #include "exporter/http/http_guard.h"
+#include "exporter/http/http_log.h"
 #include "exporter/http/http_message.h"
 #include "exporter/http/http_page.h"
 #include "exporter/http/http_stream.h"
-#include "exporter/http/limits.h"
 
 enum {
-    LOG_LINES_MAX = 5,
-    LOG_WINDOW_MS = 60000,
     METHOD_MAX = 16,
     PATH_MAX_BYTES = 2048,
     HTTP_SOCKET_MAX = 108, /* sun_path */
@@ -33,6 +29,7 @@ struct listener {
     struct MHD_Daemon *daemon;
     enum http_transport transport;
     unsigned tag, port, connections_max;
+    struct http_count watches;
     int fd;
     bool is_loopback;
     gid_t gid;                  /* of a Unix socket; (gid_t)-1: none */
@@ -48,11 +45,8 @@ struct http {
     struct http_work *work;
     struct http_streams streams;
     struct guard *guard;
-    pthread_mutex_t log_lock; /* the rest */
-    struct log_budget {
-        int64_t since_ms;
-        unsigned lines, suppressed; /* in this minute; suppressed: beyond the limit */
-    } library_log;
+    atomic_size_t body_bytes; /* of long bodies */
+    struct http_log log;
 };
 
 /* One for each connection, from its first to its last moment. */
@@ -61,6 +55,7 @@ struct client {
     struct tls_material *material; /* TLS only */
     struct guarded *guarded;       /* NULL: not guarded */
     struct http *http;
+    struct listener *listener;
     bool is_known; /* the names of its certificate have been read */
 };
 
@@ -75,7 +70,8 @@ struct exchange {
     const struct http_route *route;
     struct route_parts parts;
     struct buf body;
-    size_t received;
+    size_t received, counted; /* bytes of the body; those in http->body_bytes */
+    bool is_too_much;         /* they do not fit: the body is drained, not kept */
     int64_t began_ms;
     enum { READING, WORKING, SERVED } state;
     struct http_reply reply;
@@ -98,6 +94,7 @@ static void exchange_free(struct exchange *e)
 {
     size_t page_bytes;
     guard_give_bytes(e->http->guard, e->queued);
+    (void)atomic_fetch_sub(&e->http->body_bytes, e->counted);
     if (e->shares_page) {
         (void)http_page_text(e->reply.page, &page_bytes);
         guard_give_shared(e->http->guard, http_page_readers(e->reply.page), page_bytes);
@@ -159,27 +156,6 @@ static void serve(struct exchange *e)
     e->state = SERVED;
 }
 
-/* May another line be logged in this minute? *out_suppressed: lines suppressed in the minute
- * before. */
-static bool may_log(struct http *http, struct log_budget *budget, unsigned max,
-                    unsigned *out_suppressed)
-{
-    int64_t now_ms = clock_mono_ms(http->clock);
-    (void)pthread_mutex_lock(&http->log_lock);
-    *out_suppressed = 0;
-    if (now_ms - budget->since_ms >= LOG_WINDOW_MS) {
-        *out_suppressed = budget->suppressed;
-        *budget = (struct log_budget){.since_ms = now_ms};
-    }
-    bool may = budget->lines < max;
-    if (may)
-        budget->lines++;
-    else
-        budget->suppressed++;
-    (void)pthread_mutex_unlock(&http->log_lock);
-    return may;
-}
-
 /* Replies that wait for slow readers are memory. Short ones always go; a stream holds one piece; a
  * page counts once, whoever reads it, and pages may take as much again: stopped readers of lists
  * do not keep a scrape out. */
@@ -188,7 +164,9 @@ static bool may_queue(struct exchange *e)
     struct guard *guard = e->http->guard;
     size_t n = e->reply.body_bytes;
     if (e->reply.stream.next != NULL)
-        return http_stream_reserve(&e->http->streams, e->reply.stream.wait != NULL);
+        return http_stream_reserve(&e->reply.stream, e->reply.stream.wait == NULL
+                                                         ? &e->http->streams.lists
+                                                         : &e->client->listener->watches);
     if (e->reply.page != NULL) {
         (void)http_page_text(e->reply.page, &n);
         e->shares_page = guard_take_shared(guard, http_page_readers(e->reply.page), n,
@@ -281,6 +259,19 @@ static enum MHD_Result begin(struct exchange *e)
     return answer(e);
 }
 
+/* Bodies that arrive slowly are memory, of clients that may turn out to be nobody. */
+static bool may_keep(struct exchange *e)
+{
+    if (e->counted > 0 || e->received <= HTTP_SHORT_BODY)
+        return true;
+    if (atomic_fetch_add(&e->http->body_bytes, EXPORTER_BODY_MAX) <= HTTP_BODIES_MAX) {
+        e->counted = EXPORTER_BODY_MAX;
+        return true;
+    }
+    (void)atomic_fetch_sub(&e->http->body_bytes, EXPORTER_BODY_MAX);
+    return false;
+}
+
 /* One part of the body. MHD_NO closes the connection: the body is too long or too slow. */
 static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t n)
 {
@@ -288,7 +279,12 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t n
     if (e->received > HTTP_DRAIN_MAX ||
         clock_mono_ms(e->http->clock) - e->began_ms > EXPORTER_TIMEOUT_S * INT64_C(1000))
         return MHD_NO;
-    if (!e->is_refused)
+    if (e->is_refused)
+        return MHD_YES;
+    e->is_too_much = e->is_too_much || !may_keep(e);
+    if (e->is_too_much)
+        buf_fini(&e->body);
+    else
         buf_add_bytes(&e->body, bytes, n);
     return MHD_YES;
 }
@@ -316,7 +312,10 @@ static enum MHD_Result dispatch(struct exchange *e)
         refuse(e, MHD_HTTP_BAD_REQUEST, "the path has a control character in it");
     else if (e->body.failed)
         refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than 1 MiB");
-    else if (on_worker && guard_bytes(e->http->guard) > HTTP_QUEUED_MAX / 2 && is_get(e)) {
+    else if (e->is_too_much) {
+        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "too many long bodies are being sent; try again");
+        e->reply.try_again = true;
+    } else if (on_worker && guard_bytes(e->http->guard) > HTTP_QUEUED_MAX / 2 && is_get(e)) {
         refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "too many replies wait to be read; try again");
         e->reply.try_again = true;
     } else if (on_worker)
@@ -410,7 +409,7 @@ static struct client *client_new(struct listener *listener, struct MHD_Connectio
     return client;
 }
 
-static void guard_client(const struct listener *listener, struct MHD_Connection *connection,
+static void guard_client(struct listener *listener, struct MHD_Connection *connection,
                          struct client *client)
 {
     const union MHD_ConnectionInfo *fd =
@@ -418,6 +417,7 @@ static void guard_client(const struct listener *listener, struct MHD_Connection 
     if (client == NULL)
         return;
     client->http = listener->http;
+    client->listener = listener;
     if (fd != NULL)
         client->guarded =
             guard_add(listener->http->guard, listener, listener->connections_max, fd->connect_fd);
@@ -451,23 +451,6 @@ static size_t on_unescape(void *cls, struct MHD_Connection *connection, char *te
     return MHD_http_unescape(text);
 }
 
-/* The library logs a line per lost client; limited to a few per minute. */
-static void on_log(void *cls, const char *fmt, va_list args)
-{
-    struct http *http = cls;
-    unsigned suppressed;
-    if (!may_log(http, &http->library_log, LOG_LINES_MAX, &suppressed))
-        return;
-    char text[256];
-    /* The formats come from the library, not from a client. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)vsnprintf(text, sizeof text, fmt, args);
-#pragma GCC diagnostic pop
-    text[strcspn(text, "\n")] = '\0';
-    LOG(DEBUG, "http_library", FIELD_TEXT(TEXT, text));
-}
-
 /* ---- life ---- */
 
 static struct MHD_Daemon *start(struct listener *listener)
@@ -491,8 +474,8 @@ static struct MHD_Daemon *start(struct listener *listener)
         tls_items[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     }
     struct MHD_Daemon *daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, http,
-        MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
+        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, http_log_library,
+        &http->log, MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_CONNECTION_LIMIT, listener->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)EXPORTER_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_MAX,
         MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
@@ -520,6 +503,7 @@ static bool open_listener(struct http *http, const struct http_listener_config *
                                   .transport = config->transport,
                                   .tag = config->tag,
                                   .connections_max = connections_max,
+                                  .watches.max = connections_max / 2,
                                   .gid = (gid_t)-1,
                                   .is_loopback = true};
     if (config->transport == HTTP_UNIX) {
@@ -551,10 +535,10 @@ struct http *http_new(const struct http_config *config, const struct clock *cloc
     http->clock = clock;
     http->service = *service;
     http->tls = config->tls;
-    http->library_log.since_ms = clock_mono_ms(clock);
-    (void)pthread_mutex_init(&http->log_lock, NULL);
+    http_log_init(&http->log, clock);
     http->work = http_work_new(HTTP_WORKERS, HTTP_WORK_MAX, false, err);
     http->streams.makers = http_work_new(HTTP_MAKERS, HTTP_MAKING_MAX, true, err);
+    http->streams.lists.max = HTTP_STREAMS_MAX;
     http->guard = http->streams.guard = guard_new(clock, err);
     bool is_open = http->work != NULL && http->streams.makers != NULL && http->guard != NULL;
     if (config->n_listeners > HTTP_LISTENERS_MAX)
@@ -590,7 +574,7 @@ void http_free(struct http *http)
     for (size_t i = 0; i < http->n_listeners; i++)
         (void)close(http->listeners[i].fd);
     guard_free(http->guard);
-    (void)pthread_mutex_destroy(&http->log_lock);
+    http_log_fini(&http->log);
     free(http);
 }
 

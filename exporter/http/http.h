@@ -18,15 +18,17 @@
 #include "exporter/access/identity.h"
 #include "exporter/http/http_peer.h"
 #include "exporter/http/http_tls.h"
+#include "exporter/http/limits.h"
 
 enum {
     HTTP_LISTENERS_MAX = 8,
     HTTP_THREADS = 4, /* of a TCP listener; a Unix socket has half of them */
     HTTP_WORKERS = 4,
-    HTTP_WORK_MAX = 64,     /* requests waiting for a worker */
-    HTTP_MAKERS = 2,        /* threads that make pieces of streams */
-    HTTP_STREAMS_MAX = 64,  /* replies that are made while they are sent */
-    HTTP_WATCHES_MAX = 256, /* likewise, of those that may wait */
+    HTTP_WORK_MAX = 64,    /* requests waiting for a worker */
+    HTTP_MAKERS = 2,       /* threads that make pieces of streams */
+    HTTP_STREAMS_MAX = 64, /* replies that are made while they are sent */
+    /* Likewise, of those that may wait: half of the connections of each listener. */
+    HTTP_WATCHES_MAX = (EXPORTER_CONNECTIONS_MAX + EXPORTER_SOCKET_CONNECTIONS_MAX) / 2,
     HTTP_MAKING_MAX = HTTP_STREAMS_MAX + HTTP_WATCHES_MAX,
     HTTP_MEMORY_MAX = 32 * 1024,       /* per connection: request line and headers */
     HTTP_DRAIN_MAX = 16 * 1024 * 1024, /* bytes of a too large body drained before 413 */
@@ -77,7 +79,8 @@ struct http_stream {
      * with it is a watch: it may take as long as it likes. */
     void (*wait)(void *ctx, void (*wake)(void *wake_ctx), void *wake_ctx);
     void (*free)(void *ctx);
-    struct guarded *guarded; /* the server's: its connection */
+    struct guarded *guarded;       /* the server's: its connection */
+    struct http_count *counted_in; /* the server's: it is one of these */
 };
 
 struct http_reply {

@@ -1,9 +1,9 @@
 /* http_stream.c - see http_stream.h. */
 #include "exporter/http/http_stream.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/text.h"
 
@@ -20,18 +20,20 @@ struct sending {
     bool is_last, has_failed; /* no piece follows; one could not be made */
 };
 
-static atomic_uint *count_of(struct http_streams *streams, bool is_watch)
+bool http_stream_reserve(struct http_stream *stream, struct http_count *count)
 {
-    return is_watch ? &streams->n_watches : &streams->n;
+    if (atomic_fetch_add(&count->n, 1) < count->max) {
+        stream->counted_in = count;
+        return true;
+    }
+    (void)atomic_fetch_sub(&count->n, 1);
+    return false;
 }
 
-bool http_stream_reserve(struct http_streams *streams, bool is_watch)
+static void stream_fini(struct http_stream *stream)
 {
-    atomic_uint *n = count_of(streams, is_watch);
-    if (atomic_fetch_add(n, 1) < (unsigned)(is_watch ? HTTP_WATCHES_MAX : HTTP_STREAMS_MAX))
-        return true;
-    (void)atomic_fetch_sub(n, 1);
-    return false;
+    (void)atomic_fetch_sub(&stream->counted_in->n, 1);
+    stream->free(stream->ctx);
 }
 
 /* False: there is none yet. */
@@ -48,13 +50,14 @@ static bool make_piece(struct sending *s)
     return next != STREAM_LATER || s->has_failed;
 }
 
-/* The library does not look at a suspended connection. */
+/* The library does not look at a suspended connection. What the client sent before it left does not
+ * hide that. */
 static bool has_left(struct MHD_Connection *connection)
 {
-    char byte;
     const union MHD_ConnectionInfo *fd =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return fd != NULL && recv(fd->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    struct pollfd end = {.fd = fd == NULL ? -1 : fd->connect_fd, .events = POLLRDHUP};
+    return poll(&end, 1, 0) == 1;
 }
 
 static void run_maker(struct http_job *job, bool stopping);
@@ -123,8 +126,7 @@ static ssize_t read_piece(void *ctx, uint64_t position, char *out, size_t max)
 static void sending_free(void *ctx)
 {
     struct sending *s = ctx;
-    (void)atomic_fetch_sub(count_of(s->streams, s->source.wait != NULL), 1);
-    s->source.free(s->source.ctx);
+    stream_fini(&s->source);
     free(s->piece);
     free(s);
 }
@@ -133,12 +135,10 @@ struct MHD_Response *http_stream_response(struct http_streams *streams,
                                           struct MHD_Connection *connection,
                                           struct http_reply *reply)
 {
-    bool is_watch = reply->stream.wait != NULL;
     struct sending *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        reply->stream.free(reply->stream.ctx);
+        stream_fini(&reply->stream);
         reply->stream = (struct http_stream){0};
-        (void)atomic_fetch_sub(count_of(streams, is_watch), 1);
         return NULL;
     }
     *s = (struct sending){.streams = streams,

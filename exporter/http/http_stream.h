@@ -15,14 +15,20 @@
 #include "exporter/http/http.h"
 #include "exporter/http/http_guard.h"
 
-/* The makers, and how many streams there are. */
+/* How many streams there are of a kind, and may be. */
+struct http_count {
+    atomic_uint n;
+    unsigned max;
+};
+/* The makers, and the lists that are being sent. Watches count by listener (http.c): on none can
+ * they take the connections that health and metrics need. */
 struct http_streams {
     struct http_work *makers;
-    atomic_uint n, n_watches;
+    struct http_count lists;
     struct guard *guard;
 };
-/* A stream for the next http_stream_response(); false: too many are being sent already. */
-bool http_stream_reserve(struct http_streams *streams, bool is_watch);
+/* A place for the stream of a reply; false: too many are being sent already. */
+bool http_stream_reserve(struct http_stream *stream, struct http_count *count);
 /* Takes the reply's body, the first piece, and its stream. NULL: no memory; they are freed. */
 struct MHD_Response *http_stream_response(struct http_streams *streams,
                                           struct MHD_Connection *connection,

@@ -9,6 +9,8 @@ enum {
     EXPORTER_TIMEOUT_S = 30,
     EXPORTER_PAGE_MAX = 64 * 1024 * 1024,
     HTTP_SHORT_REPLY = 16 * 1024,       /* always sent */
+    HTTP_SHORT_BODY = 16 * 1024,        /* always taken */
+    HTTP_BODIES_MAX = 32 * 1024 * 1024, /* of all longer bodies that have not been answered */
     HTTP_QUEUED_MAX = 48 * 1024 * 1024, /* of all longer replies that are not sent yet */
 };
 
