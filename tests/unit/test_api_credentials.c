@@ -96,12 +96,63 @@ static void only_certificates_with_an_allowed_name_are_accepted(void **state)
     }
 }
 
+/* Browsers send a certificate to whatever a name resolves to. */
+static void a_certificate_is_not_accepted_under_a_foreign_name(void **state)
+{
+    struct place *p = *state;
+    static const struct {
+        const char *name;
+        long status;
+    } rows[] = {{"evil.example", 421}, {AWAY, 200}, {"10.1.1.1", 200}};
+    static const struct someone ops = {"o", BY_CERTIFICATE, AWAY_TLS, 0, NULL, ROLE_OPERATOR, ""};
+    struct access_config access = place_access(p);
+    if (!p->is_away)
+        skip();
+    place_write_web(p, false);
+    place_open(p, &access);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        CURL *curl = place_client(p, &ops);
+        char to[128], url[128], text[4096] = "";
+        long status = 0;
+        (void)snprintf(to, sizeof to, "::" AWAY ":%u", p->ports[AWAY_TLS]);
+        (void)snprintf(url, sizeof url, "https://%s:%u/healthz", rows[i].name, p->ports[AWAY_TLS]);
+        struct curl_slist *way = curl_slist_append(NULL, to);
+        (void)curl_easy_setopt(curl, CURLOPT_CONNECT_TO, way);
+        (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+        (void)curl_easy_setopt(curl, CURLOPT_URL, url);
+        (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, place_keep_text);
+        (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);
+        assert_int_equal(curl_easy_perform(curl), CURLE_OK);
+        (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+        assert_int_equal(status, rows[i].status);
+        curl_easy_cleanup(curl);
+        curl_slist_free_all(way);
+    }
+}
+
+/* anna is a user with a grant; the certificate has that name too, but not first. */
+static void a_certificate_is_named_by_grants_of_certificates_only(void **state)
+{
+    struct place *p = *state;
+    static const struct someone anna = {"anna", BY_CERTIFICATE, TLS, 1, NULL, ROLE_VIEWER, ""};
+    struct access_config access = place_access(p);
+    place_write_web(p, false);
+    place_open(p, &access);
+    struct reply me =
+        place_send_once(p, &anna, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews");
+    if (me.status != 201 || strstr(me.text, "\"certificate:anna.example\"") == NULL)
+        fail_msg("%ld %s", me.status, me.text);
+}
+
 TEST_FILE(test_api_credentials)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(an_unknown_scheme_of_authorization_is_refused, place_close),
         cmocka_unit_test_teardown(a_basic_credential_is_a_name_a_colon_and_a_password, place_close),
         cmocka_unit_test_teardown(open_metrics_on_loopback_are_for_allowed_names_only, place_close),
+        cmocka_unit_test_teardown(a_certificate_is_not_accepted_under_a_foreign_name, place_close),
+        cmocka_unit_test_teardown(a_certificate_is_named_by_grants_of_certificates_only,
+                                  place_close),
         cmocka_unit_test_teardown(only_certificates_with_an_allowed_name_are_accepted, place_close),
     };
     return cmocka_run_group_tests(tests, place_up, place_down);

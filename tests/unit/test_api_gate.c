@@ -209,6 +209,17 @@ static void nothing_that_costs_or_changes_is_done_for_another_page(void **state)
         {"DELETE", VMIM_PATH "/moving", "Sec-Fetch-Site: same-site\r\n", 403},
         {"DELETE", VMIM_PATH "/moving", "Origin: http://evil.example\r\n", 403},
         {"DELETE", VMIM_PATH "/moving", "Origin: null\r\n", 403},
+        {"DELETE", VMIM_PATH "/moving", "Origin: https://ferry.example.org.evil\r\n", 403},
+        {"DELETE", VMIM_PATH "/moving", "Origin: https://ferry\r\n", 403},
+        {"POST", VMIM_PATH,
+         "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n",
+         403}, /* a form of the other page */
+        {"GET", "/postmortem/default/x",
+         "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe\r\n",
+         403},
+        {"GET", "/postmortem/default/x",
+         "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: document\r\n",
+         403},
         {"DELETE", VMIM_PATH "/moving", "Sec-Fetch-Site: same-origin\r\n", 409},
         {"DELETE", VMIM_PATH "/moving", "Origin: https://ferry.example.org\r\n", 409},
         {"GET", "/query?sql=SELECT%201", "Sec-Fetch-Site: cross-site\r\n", 403},
@@ -262,6 +273,12 @@ static void only_allowed_names_are_answered_and_421_says_them(void **state)
         }
         answer_fini(&a);
     }
+    char proven[256]; /* no page of another name has a credential */
+    (void)snprintf(proven, sizeof proven, "Host: evil.example\r\nAuthorization: Bearer %s\r\n",
+                   p->secrets[0]);
+    struct answer a = ask_port(p->ports[PLAIN], "GET", "/healthz", proven, NULL);
+    assert_int_equal(a.status, 200);
+    answer_fini(&a);
 }
 
 static void links_of_alerts_are_the_external_ones(void **state)
@@ -326,6 +343,9 @@ static void the_address_of_a_client_is_believed_from_trusted_proxies_only(void *
         {"127.0.0.0/8", "X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 192.0.2.7, 127.0.0.9\r\n",
          "192.0.2.7"},
         {"127.0.0.0/8", "X-Forwarded-For: 192.0.2.7, <script>\r\n", "127.0.0.1"},
+        {"126.0.0.0/7", "X-Forwarded-For: 192.0.2.7\r\n", "192.0.2.7"}, /* 127 is in it */
+        {"127.128.0.0/9", "X-Forwarded-For: 192.0.2.7\r\n", "127.0.0.1"},
+        {"127.0.0.1/33", "X-Forwarded-For: 192.0.2.7\r\n", "192.0.2.7"},
         {"::ffff:127.0.0.1", "X-Forwarded-For: 2001:db8::1\r\n", "2001:db8::1"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
