@@ -211,16 +211,15 @@ static void append(const char *from, FILE *to)
 /* Each is its own CA; anna's has no grant, though a user of that name has. */
 static void make_clients(struct place *p)
 {
-    static const char *const names[PLACE_CERTIFICATES][2] = {
-        {"ops.example"}, {"anna.example", "anna"}, {"all.example"}, {"nils"}};
+    static const char *const names[PLACE_CERTIFICATES] = {"ops.example", "anna", "all.example",
+                                                          "nils"};
     struct err err = {0};
     FILE *ca = fopen(p->file[CLIENT_CA], "we");
     assert_non_null(ca);
     for (size_t i = 0; i < PLACE_CERTIFICATES; i++) {
         (void)snprintf(p->client[i][0], sizeof p->client[i][0], "%s/c%zu.pem", p->dir, i);
         (void)snprintf(p->client[i][1], sizeof p->client[i][1], "%s/k%zu.pem", p->dir, i);
-        assert_true(http_tls_make(p->client[i][0], p->client[i][1], names[i],
-                                  names[i][1] == NULL ? 1 : 2, &err));
+        assert_true(http_tls_make(p->client[i][0], p->client[i][1], &names[i], 1, &err));
         append(p->client[i][0], ca);
     }
     (void)fclose(ca);
