@@ -208,7 +208,6 @@ static void fill_guest(const struct fleet *f, const struct guest *guest, char **
     out->memory_kib = guest->memory_kib;
     out->vcpus = guest->vcpus;
     out->seen_ms = guest->seen_wall_ms;
-    out->resource_version = guest->version;
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         if (domain->mark != NULL && domain->mark->orphan)
             out->orphan = domain->mark->is;
@@ -307,7 +306,6 @@ static bool take_nodes(const struct fleet *f, struct snapshot_block *block)
         out->since_ms = node->since_wall_ms;
         out->created_ms = node->created_wall_ms;
         out->guests = node->n_positions;
-        out->resource_version = node->version;
         out->cordoned = node->cordoned;
         out->labels = keep(&texts, node->shown.labels);
         out->taints = keep(&texts, node->shown.taints);

@@ -122,7 +122,6 @@ void publish_job(const struct fleet *f, const struct job *job, struct snapshot_j
 {
     memset(out, 0, sizeof *out);
     fill_fields(job, out);
-    out->version = job->version;
     out->request.metadata_json = job->request.metadata_json;
     out->abort.asked = job->abort.asked;
     out->history = job->history;

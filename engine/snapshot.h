@@ -35,7 +35,6 @@ struct snapshot_node {
     uint64_t running_kib, reserved_kib; /* memory of running guests; reserved for arrivals */
     unsigned running_vcpus, reserved_vcpus;
     char drain[SNAPSHOT_NAME_MAX]; /* the drain, or empty */
-    uint64_t resource_version;
 };
 
 struct snapshot_object { /* an object; texts live with the snapshot */

@@ -48,7 +48,6 @@ struct snapshot_guest {
     char job_uid[SNAPSHOT_UID_MAX]; /* its newest job, empty when none */
     struct hv_mark
         orphan; /* of a migration that this appliance does not know; without a job: none */
-    uint64_t resource_version;
 };
 
 /* "True", "False", or NULL: the guest has no such condition. */

@@ -21,7 +21,6 @@ struct snapshot_observation { /* the last observation of the guest on one side *
 struct snapshot_job {
 #define IDENTITY_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-    uint64_t version;
     struct {
 #define REQUEST_FIELD JOB_MEMBER
 #include "store/job_fields.def"

@@ -99,7 +99,7 @@ static void set_node(struct fleet *f, struct node *node, struct setup_host *next
     take_text(&node->config.taints, &next->taints);
     node->config.cordoned = next->cordoned;
     fleet_refresh_node(f, node);
-    node->version = fleet_touch(f);
+    (void)fleet_touch(f);
 }
 
 static bool add_missing(struct fleet *f, const struct setup *setup, struct moment now,

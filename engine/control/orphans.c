@@ -137,7 +137,7 @@ void orphans_tick(struct fleet *f, struct moment now, struct effects *fx)
         bool orphan = meaning == MARK_ORPHAN;
         if (orphan != domain->mark->orphan) { /* readers see it */
             domain->mark->orphan = orphan;
-            domain->guest->version = f->guests_version = fleet_touch(f);
+            f->guests_version = fleet_touch(f);
         }
         if (orphan)
             report(domain, now, fx);

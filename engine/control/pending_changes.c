@@ -47,7 +47,7 @@ static void end_grace(struct fleet *f, struct guest *guest, struct moment now)
 {
     guest->change_due_ms =
         now.wall_ms > guest->change_since_ms ? now.wall_ms : guest->change_since_ms + 1;
-    guest->version = f->guests_version = fleet_touch(f);
+    f->guests_version = fleet_touch(f);
 }
 
 /* Acts once per change: a change that one migration did not apply, a second will not either. */

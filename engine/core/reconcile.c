@@ -55,7 +55,7 @@ static void on_host(struct fleet *f, const struct input *input, struct moment no
     node->listed = node->listed && input->of.connected;
     node->facts_fresh = false;
     TEXT_SET(node->error, input->of.connected ? "" : input->err.text);
-    node->version = fleet_touch(f);
+    (void)fleet_touch(f);
     f->guests_version = f->version; /* the status of a guest shows whether its node is reachable */
     f->drains_due = true;
     fleet_node_improved(f, node);
@@ -77,7 +77,7 @@ static void on_facts(struct fleet *f, const struct input *input)
                             node->facts.hypervisor_version != input->of.facts.hypervisor_version);
     node->facts = input->of.facts;
     node->has_facts = node->facts_fresh = true;
-    node->version = fleet_touch(f);
+    (void)fleet_touch(f);
     if (first)
         fleet_refresh_node(f, node);
     if (grown)
@@ -97,7 +97,7 @@ static void on_capabilities(struct fleet *f, struct input *input)
     hv_capabilities_free(node->capabilities);
     node->capabilities = input->of.capabilities;
     input->of.capabilities = NULL;
-    node->version = fleet_touch(f);
+    (void)fleet_touch(f);
     fleet_node_improved(f, node);
 }
 

@@ -99,11 +99,10 @@ void api_add_move(struct json_object *ferry, const struct snapshot_job *job);
 /* Its newest job ended irrecoverable, and the guest has not changed since. */
 bool api_guest_is_broken(const struct snapshot_guest *guest, const struct snapshot_job *newest);
 
-/* apiVersion and kind; metadata with name, namespace, uid, resourceVersion, creationTimestamp.
- * Empty or 0 values are left out. Returns the metadata, borrowed. */
+/* apiVersion and kind; metadata with name, namespace, uid, creationTimestamp; the resourceVersion
+ * is the feed's. Empty or 0 values are left out. Returns the metadata, borrowed. */
 struct api_meta {
     const char *ns, *name, *uid;
-    uint64_t resource_version;
     int64_t created_ms;
 };
 struct json_object *api_add_meta(struct json_object *object, enum api_kind kind,

@@ -67,8 +67,7 @@ static struct json_object *event_object(const struct store_event *row, size_t nu
     char name[SNAPSHOT_NAME_MAX + 48];
     (void)snprintf(name, sizeof name, "%.*s.%llx.%zx", SNAPSHOT_NAME_MAX, row->name,
                    (unsigned long long)(row->first_ms != 0 ? row->first_ms : row->at_ms), number);
-    const struct api_meta meta = {row->ns[0] == '\0' ? "default" : row->ns, name, NULL, 0,
-                                  row->at_ms};
+    const struct api_meta meta = {row->ns[0] == '\0' ? "default" : row->ns, name, NULL, row->at_ms};
     struct json_object *event = json_object_new_object();
     (void)api_add_meta(event, KIND_EVENT, &meta);
     struct json_object *about = json_add_object(event, "involvedObject");

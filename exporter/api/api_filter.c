@@ -103,5 +103,10 @@ bool api_filter_takes(const struct api_filter *filter, const struct api_view *vi
         if (!api_term_matches(&filter->fields.terms[t], value))
             return false;
     }
-    return filter->labels.n == 0 || api_selector_matches(&filter->labels, traits->labels);
+    for (size_t t = 0; t < filter->labels.n; t++) {
+        const struct api_term *term = &filter->labels.terms[t];
+        if (!api_term_matches(term, feed_label(traits, term->key)))
+            return false;
+    }
+    return true;
 }

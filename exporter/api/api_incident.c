@@ -57,7 +57,7 @@ static struct json_object *object(const struct snapshot *s, size_t i)
 {
     const struct incident *incident = &s->incidents[i];
     const struct api_meta meta = {incident->ns, incident_name(incident), incident->uid,
-                                  s->generation, incident->opened_ms};
+                                  incident->opened_ms};
     struct json_object *out = json_object_new_object();
     (void)api_add_meta(out, KIND_INCIDENT, &meta);
     struct json_object *spec = json_add_object(out, "spec");

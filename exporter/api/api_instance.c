@@ -373,12 +373,11 @@ static struct json_object *labels(const struct snapshot *s, size_t i)
     return labels_of(&s->guests[i]);
 }
 
-/* Without what is not shown: its version, and when it was last seen while its node is reachable. */
+/* Without what is not shown: when it was last seen while its node is reachable. */
 static struct snapshot_guest shown(const struct snapshot_guest *guest)
 {
     struct snapshot_guest out = *guest;
     out.labels = out.settings = NULL;
-    out.resource_version = 0;
     if (out.node_reachable)
         out.seen_ms = 0;
     return out;
@@ -404,7 +403,7 @@ static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b
 static struct json_object *object(const struct snapshot *s, size_t i)
 {
     const struct snapshot_guest *guest = &s->guests[i];
-    const struct api_meta meta = {guest->ns, guest->name, guest->uuid, guest->resource_version, 0};
+    const struct api_meta meta = {guest->ns, guest->name, guest->uuid, 0};
     struct json_object *out = json_object_new_object();
     struct json_object *metadata = api_add_meta(out, KIND_INSTANCE, &meta);
     json_add(metadata, "creationTimestamp", NULL); /* null: unknown */

@@ -23,8 +23,7 @@ static struct json_object *labels_of(const struct snapshot_job *job)
 
 static void add_metadata(struct json_object *object, const struct snapshot_job *job)
 {
-    const struct api_meta meta = {job->ns, job->name, job->uid, job->version,
-                                  job->times.created_ms};
+    const struct api_meta meta = {job->ns, job->name, job->uid, job->times.created_ms};
     struct json_object *metadata = api_add_meta(object, KIND_MIGRATION, &meta);
     json_add(metadata, "labels", labels_of(job));
     api_add_annotations(metadata, job->request.metadata_json);

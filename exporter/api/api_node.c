@@ -135,7 +135,6 @@ static struct snapshot_node shown(const struct snapshot_node *node)
 {
     struct snapshot_node out = *node;
     out.labels = out.taints = NULL;
-    out.resource_version = 0;
     return out;
 }
 
@@ -151,8 +150,7 @@ static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b
 static struct json_object *object(const struct snapshot *s, size_t i)
 {
     const struct snapshot_node *node = &s->nodes[i];
-    const struct api_meta meta = {NULL, node->name, node->facts.uuid, node->resource_version,
-                                  node->created_ms};
+    const struct api_meta meta = {NULL, node->name, node->facts.uuid, node->created_ms};
     struct json_object *out = json_object_new_object();
     struct json_object *metadata = api_add_meta(out, KIND_NODE, &meta);
     json_add(metadata, "labels", labels_of(node));

@@ -74,8 +74,6 @@ struct json_object *api_add_meta(struct json_object *object, enum api_kind kind,
                                  const struct api_meta *meta)
 {
     const struct api_kind_row *row = api_kind_row(kind);
-    char version[32];
-    (void)snprintf(version, sizeof version, "%llu", (unsigned long long)meta->resource_version);
     json_add_text(object, "apiVersion", row->api_version);
     json_add_text(object, "kind", row->kind);
     struct json_object *metadata = json_add_object(object, "metadata");
@@ -84,8 +82,6 @@ struct json_object *api_add_meta(struct json_object *object, enum api_kind kind,
         json_add_text(metadata, "namespace", meta->ns);
     if (meta->uid != NULL && meta->uid[0] != '\0')
         json_add_text(metadata, "uid", meta->uid);
-    if (meta->resource_version != 0)
-        json_add_text(metadata, "resourceVersion", version);
     json_add_time(metadata, "creationTimestamp", meta->created_ms);
     return metadata;
 }

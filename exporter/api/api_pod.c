@@ -76,8 +76,6 @@ static struct json_object *labels_of(const struct pod *pod)
 static void add_metadata(struct json_object *object, const struct pod *pod)
 {
     const struct api_meta meta = {pod->ns, pod->name, pod->uid,
-                                  pod->job != NULL ? pod->job->version
-                                                   : pod->guest->resource_version,
                                   pod->job != NULL ? pod->job->times.created_ms : 0};
     struct json_object *metadata = api_add_meta(object, KIND_POD, &meta);
     if (pod->job == NULL)

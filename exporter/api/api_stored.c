@@ -14,7 +14,7 @@ static struct json_object *labels_of(const struct snapshot_object *document)
 static struct json_object *object_of(enum api_kind kind, const struct snapshot_object *document)
 {
     const struct api_meta meta = {document->ns, document->name, document->uid,
-                                  document->resource_version, document->created_ms};
+                                  document->created_ms};
     struct json_object *out = json_object_new_object();
     struct json_object *metadata = api_add_meta(out, kind, &meta);
     OWNED(json_object) labels = labels_of(document);
@@ -297,8 +297,7 @@ static struct json_object *namespace_object(const struct snapshot *s, size_t i)
     const char *wanted = namespace_name(s, i);
     const struct snapshot_object *found = api_document(s, OBJECT_NAMESPACE, "", wanted);
     const struct snapshot_object *document = found == NULL ? &nothing : found;
-    const struct api_meta meta = {NULL, wanted, document->uid, document->resource_version,
-                                  document->created_ms};
+    const struct api_meta meta = {NULL, wanted, document->uid, document->created_ms};
     struct json_object *out = json_object_new_object();
     struct json_object *metadata = api_add_meta(out, KIND_NAMESPACE, &meta);
     if (found == NULL)

@@ -50,8 +50,7 @@ static int64_t expires_of(struct json_object *spec)
 static struct json_object *token_object(const struct snapshot *s, size_t i)
 {
     const struct snapshot_object *object = s->objects[i];
-    const struct api_meta meta = {"", object->name, object->uid, object->resource_version,
-                                  object->created_ms};
+    const struct api_meta meta = {"", object->name, object->uid, object->created_ms};
     struct json_object *out = json_object_new_object();
     (void)api_add_meta(out, KIND_TOKEN, &meta);
     struct json_object *spec = api_object_from(object->spec_json, NULL);

@@ -3,25 +3,15 @@
  * The lock guards pointers, the kept changes and the waiters; nothing is compared or written as
  * text under it. Changes of a turn are collected apart and become visible together with the
  * versions that they lead to. */
-#include "exporter/api/feed.h"
+#include "exporter/api/feed_change.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
 
-enum { OBJECT_BYTES_MAX = 1024 * 1024, TICK_MS = 250, SETTLE_MS = 1000, KEEP_MIN = 16 };
-
-struct change_block {
-    struct feed_change change; /* first */
-    atomic_uint references;
-    enum api_kind kind;
-    size_t bytes;
-    struct change_block *next; /* of all, by version */
-    char *ns, *name, *object, *metadata, *cells;
-};
+enum { TICK_MS = 250, SETTLE_MS = 1000, KEEP_MIN = 16 };
 
 /* The kept changes of a kind, oldest first, in a ring. */
 struct ring {
@@ -50,118 +40,6 @@ struct feed {
     bool is_warm[KIND_COUNT];
     bool has_lost[KIND_COUNT]; /* a change could not be written: no memory */
 };
-
-/* ---- a change as text ---- */
-
-static struct change_block *block_of(const struct feed_change *change)
-{
-    return (struct change_block *)(uintptr_t)change; /* its first member */
-}
-
-const struct feed_change *feed_change_ref(const struct feed_change *change)
-{
-    if (change != NULL)
-        (void)atomic_fetch_add(&block_of(change)->references, 1);
-    return change;
-}
-
-static void traits_fini(struct feed_traits *traits)
-{
-    json_object_put(traits->labels);
-    for (size_t i = 0; i < FEED_FIELDS_MAX; i++)
-        free(traits->fields[i]);
-}
-
-void feed_change_unref(const struct feed_change *change)
-{
-    struct change_block *block = block_of(change);
-    if (change == NULL || atomic_fetch_sub(&block->references, 1) != 1)
-        return;
-    traits_fini(&block->change.was);
-    traits_fini(&block->change.is);
-    free(block->ns);
-    free(block->name);
-    free(block->object);
-    free(block->metadata);
-    free(block->cells);
-    free(block);
-}
-
-static void take_traits(struct feed_traits *out, const struct api_view *view,
-                        const struct snapshot *s, size_t i)
-{
-    size_t n = 0;
-    out->labels = view->labels(s, i);
-    for (const char *at = view->fields; at != NULL && *at != '\0' && n < FEED_FIELDS_MAX; n++) {
-        char key[API_TERM_TEXT_MAX];
-        size_t length = strcspn(at, " ");
-        (void)snprintf(key, sizeof key, "%.*s", (int)length, at);
-        const char *value = view->field(s, i, key);
-        out->fields[n] = value == NULL ? NULL : strdup(value);
-        at += length;
-        at += strspn(at, " ");
-    }
-}
-
-static char *text_of(struct json_object *value)
-{
-    struct buf text;
-    buf_init(&text, OBJECT_BYTES_MAX);
-    api_add_json(&text, value);
-    return buf_take(&text);
-}
-
-/* As it is, or as it was with the version of its end. */
-static bool write_object(struct change_block *block, const struct version_change *change,
-                         int64_t now_ms)
-{
-    const struct api_view *view = api_view_of(change->kind);
-    bool is_gone = change->type == CHANGE_DELETED;
-    const struct snapshot *s = (is_gone ? change->before : change->after)->snapshot;
-    size_t i = is_gone ? change->was : change->is;
-    OWNED(json_object) object = view->object(s, i);
-    OWNED(json_object) cells = json_object_new_array();
-    if (object == NULL || cells == NULL)
-        return false;
-    api_set_version(object, change->version);
-    json_add_text(cells, "", view->name(s, i));
-    view->add_cells(s, i, now_ms, cells);
-    block->object = text_of(object);
-    block->metadata = text_of(json_at(object, "metadata"));
-    block->cells = text_of(cells);
-    block->ns = strdup(view->ns == NULL ? "" : view->ns(s, i));
-    block->name = strdup(view->name(s, i));
-    if (change->type != CHANGE_ADDED)
-        take_traits(&block->change.was, view, change->before->snapshot, change->was);
-    if (change->type != CHANGE_DELETED)
-        take_traits(&block->change.is, view, change->after->snapshot, change->is);
-    return block->object != NULL && block->metadata != NULL && block->cells != NULL &&
-           block->ns != NULL && block->name != NULL;
-}
-
-static struct change_block *change_new(const struct version_change *change, int64_t now_ms)
-{
-    struct change_block *block = calloc(1, sizeof *block);
-    if (block == NULL)
-        return NULL;
-    atomic_init(&block->references, 1);
-    block->kind = change->kind;
-    block->change.type = change->type;
-    block->change.version = change->version;
-    if (!write_object(block, change, now_ms)) {
-        feed_change_unref(&block->change);
-        return NULL;
-    }
-    block->change.ns = block->ns;
-    block->change.name = block->name;
-    block->change.object = block->object;
-    block->change.metadata = block->metadata;
-    block->change.cells = block->cells;
-    /* Labels are about as long as in the metadata, twice. */
-    block->bytes =
-        sizeof *block + strlen(block->object) + 3 * strlen(block->metadata) + strlen(block->cells);
-    return block;
-}
 
 /* ---- the kept ones; under the lock ---- */
 
@@ -227,7 +105,7 @@ static void on_change(void *ctx, const struct version_change *change)
     struct feed *feed = ctx;
     if (!feed->is_warm[change->kind])
         return;
-    struct change_block *block = change_new(change, clock_wall_ms(feed->clock));
+    struct change_block *block = feed_change_new(change, clock_wall_ms(feed->clock));
     if (block == NULL) {
         feed->has_lost[change->kind] = true;
         return;

@@ -23,10 +23,12 @@ enum {
 
 /* What selectors look at. */
 struct feed_traits {
-    struct json_object *labels;    /* may be NULL */
-    char *fields[FEED_FIELDS_MAX]; /* in the order of api_view.fields; may be NULL */
+    const char *labels;                  /* KEY\0VALUE\0 ..., an empty key ends them; may be NULL */
+    const char *fields[FEED_FIELDS_MAX]; /* in the order of api_view.fields; may be NULL */
 };
-/* One change. Immutable and counted. */
+/* The value of that label; NULL: there is none. */
+const char *feed_label(const struct feed_traits *traits, const char *key);
+/* One change. Immutable and counted; one piece of memory, so that its size is its cost. */
 struct feed_change {
     enum change_type type;
     uint64_t version;

@@ -61,7 +61,6 @@ static inline void world_node(struct world *w, unsigned i, const char *name, boo
     TEXT_SET(node->migration_host, "192.0.2.1");
     node->connected = connected;
     node->since_ms = node->created_ms = world_wall_ms - 7200 * 1000;
-    node->resource_version = 3;
     if (!connected) {
         TEXT_SET(node->error, "connection refused");
         return;
@@ -94,7 +93,6 @@ static inline void world_guest(struct world *w, unsigned i, const char *ns, cons
     guest->memory_kib = 1048576;
     guest->vcpus = 2;
     guest->seen_ms = world_wall_ms - 1000;
-    guest->resource_version = 4;
 }
 
 static inline struct snapshot_job *world_job(struct world *w, unsigned i, const char *name,
@@ -112,7 +110,6 @@ static inline struct snapshot_job *world_job(struct world *w, unsigned i, const 
     job->phase = phase;
     job->times.created_ms = world_wall_ms - 60 * 1000;
     job->progress.eta_ms = -1;
-    job->version = 10 + i;
     job->history.steps[job->history.n_steps++] =
         (struct job_step){PHASE_PENDING, job->times.created_ms};
     return job;

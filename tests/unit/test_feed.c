@@ -2,6 +2,8 @@
  * test_feed_sim.c. */
 #include "tests/test.h"
 
+#include <malloc.h>
+
 #include "exporter/api/feed.h"
 #include "tests/unit/test_api_world.h"
 
@@ -172,6 +174,76 @@ static void a_reader_that_is_too_slow_finds_its_place_gone(void **state)
     feed_free(rig.feed);
 }
 
+/* What glibc's heap holds for this process. A sanitizer's allocator knows nothing of glibc's chunks
+ * and keeps freed ones: with it, the chunks that glibc would have made are summed up. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
+                                              void (*on_free)(const volatile void *));
+size_t __sanitizer_get_allocated_size(const volatile void *memory);
+
+static _Thread_local size_t heap; /* wraps around below 0 */
+static size_t chunk_of(size_t bytes)
+{
+    size_t chunk = (bytes + sizeof(size_t) + 15) & ~(size_t)15;
+    return chunk < 32 ? 32 : chunk;
+}
+static void on_malloc(const volatile void *memory, size_t bytes)
+{
+    (void)memory;
+    heap += chunk_of(bytes);
+}
+static void on_free(const volatile void *memory)
+{
+    if (memory != NULL)
+        heap -= chunk_of(__sanitizer_get_allocated_size(memory));
+}
+static size_t heap_bytes(void)
+{
+    static bool is_installed;
+    if (!is_installed)
+        is_installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) != 0;
+    assert_true(is_installed);
+    return heap;
+}
+#else
+static size_t heap_bytes(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+#endif
+
+static struct world *world_with_labels(uint64_t turn)
+{
+    struct world *world = world_new(turn);
+    for (size_t i = 0; i < WORLD_GUESTS; i++) {
+        world->guests[i].labels = "{\"app\":\"web\",\"tier\":\"precopy\",\"zone\":\"north\","
+                                  "\"app.kubernetes.io/part-of\":\"shop\",\"owner\":\"team-a\"}";
+        world->guests[i].memory_kib = 1024 * (turn % 1000 + 1);
+    }
+    return world;
+}
+
+static void a_full_feed_costs_what_it_counts(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct feed_stats stats = {0};
+    start(&rig, false);
+    take(&rig, world_with_labels(0));
+    size_t before = heap_bytes();
+    for (uint64_t turn = 1; stats.written == stats.changes && turn < 100000; turn++) {
+        take(&rig, world_with_labels(turn));
+        feed_stats(rig.feed, &stats);
+    }
+    size_t cost = heap_bytes() - before;
+    print_message("%zu changes are kept, count %zu bytes and cost %zu\n", stats.changes,
+                  stats.bytes, cost);
+    assert_in_range(stats.bytes, FEED_BYTES - FEED_BYTES / 100, FEED_BYTES);
+    assert_in_range(cost, stats.bytes / 10 * 9, stats.bytes / 10 * 12);
+    feed_free(rig.feed);
+}
+
 static void nothing_is_written_for_kinds_that_nobody_reads(void **state)
 {
     (void)state;
@@ -248,6 +320,7 @@ TEST_FILE(test_feed)
         cmocka_unit_test(a_deleted_object_has_the_version_of_its_end),
         cmocka_unit_test(versions_of_another_run_are_gone),
         cmocka_unit_test(a_reader_that_is_too_slow_finds_its_place_gone),
+        cmocka_unit_test(a_full_feed_costs_what_it_counts),
         cmocka_unit_test(nothing_is_written_for_kinds_that_nobody_reads),
         cmocka_unit_test(who_waits_is_woken_once_by_a_change_and_at_the_end),
         cmocka_unit_test(what_was_handed_over_is_shown_after_settling),

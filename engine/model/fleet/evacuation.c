@@ -14,11 +14,6 @@ static bool is_only_ours(const struct object *object)
            strcmp(object->spec_json, "{}") == 0;
 }
 
-static void mark_changed(struct fleet *f, struct guest *guest)
-{
-    guest->version = f->guests_version = fleet_touch(f);
-}
-
 bool evacuation_set(struct fleet *f, struct guest *guest, const char *node, bool by_descheduler,
                     struct moment now)
 {
@@ -38,7 +33,7 @@ bool evacuation_set(struct fleet *f, struct guest *guest, const char *node, bool
     TEXT_SET(guest->evacuation_node, node);
     guest->evacuation_by_descheduler = by_descheduler;
     fleet_object_changed(f, object);
-    mark_changed(f, guest);
+    f->guests_version = fleet_touch(f);
     return true;
 }
 
@@ -48,7 +43,7 @@ void evacuation_unset(struct fleet *f, struct guest *guest)
         return;
     guest->evacuation_node[0] = '\0';
     guest->evacuation_by_descheduler = false;
-    mark_changed(f, guest);
+    f->guests_version = fleet_touch(f);
     struct object *object = fleet_object(f, OBJECT_GUEST, guest->ns, guest->name);
     if (object == NULL)
         return;

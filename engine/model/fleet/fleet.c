@@ -150,7 +150,7 @@ bool fleet_add_node(struct fleet *f, const struct hv_host *host, int64_t wall_ms
     node->created_wall_ms = wall_ms;
     node->since_wall_ms = wall_ms;
     TEXT_SET(node->error, "not connected yet");
-    node->version = fleet_touch(f);
+    (void)fleet_touch(f);
     HASH_ADD_STR(f->nodes, name, node);
     DL_APPEND2(f->by_inbound[0], node, prev_inbound, next_inbound);
     fleet_refresh_node(f, node);

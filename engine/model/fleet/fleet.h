@@ -67,7 +67,7 @@ struct fleet {
     struct node *by_inbound[FLEET_INBOUND_LISTS]; /* by number of arrivals, capped */
     struct fleet_config config;
     struct fleet_queue queue;
-    uint64_t version;        /* grows with every change; each object has the version of its last */
+    uint64_t version;        /* grows with every change; jobs and objects have that of their last */
     uint64_t guests_version; /* version of the newest change to any guest */
     struct heap pending_change; /* guests with a pending change, by time */
     struct heap split;          /* guests seen running on two nodes, by time */

@@ -70,7 +70,7 @@ static void choose_owner(struct fleet *f, struct guest *guest)
     if (best != guest->owner) {
         guest->owner = best;
         find_stay(f, guest);
-        guest->version = f->guests_version = fleet_touch(f);
+        f->guests_version = fleet_touch(f);
         wake_guest(f, guest);
     }
 }
@@ -169,7 +169,7 @@ static void set_mark(struct fleet *f, struct domain *domain, const struct hv_mar
         DL_DELETE2(f->marks.list, domain, prev_marked, next_marked);
         free(domain->mark);
         domain->mark = NULL;
-        domain->guest->version = f->guests_version = fleet_touch(f);
+        f->guests_version = fleet_touch(f);
     }
     struct domain_mark *kept = marked ? calloc(1, sizeof *kept) : NULL;
     if (kept == NULL)
@@ -196,7 +196,7 @@ static void remove_domain(struct fleet *f, struct domain *domain)
         link = &(*link)->next_of;
     *link = domain->next_of;
     node->n_positions--;
-    f->guests_version = guest->version = fleet_touch(f);
+    f->guests_version = fleet_touch(f);
     bool owned = guest->owner == domain;
     ledger_domain(f, domain, true);
     host_requirements_drop(&f->requirements, domain->requirements);
@@ -233,7 +233,7 @@ static void set_domain(struct fleet *f, struct domain *domain, int state, int re
     domain->reason = reason;
     domain->persistent = persistent;
     f->queue.affinity_changed = f->queue.affinity_changed || was_up != domain_is_up(domain);
-    domain->guest->version = f->guests_version = fleet_touch(f);
+    f->guests_version = fleet_touch(f);
     choose_owner(f, domain->guest);
     domain->guest->persistent = domain->guest->owner->persistent;
     note_split(f, domain->guest);
@@ -393,7 +393,7 @@ static struct guest *learn_guest(struct fleet *f, const struct hv_guest *seen)
         ledger_domain(f, domain, false);
         fleet_node_improved(f, domain->node);
     }
-    guest->version = f->guests_version = fleet_touch(f);
+    f->guests_version = fleet_touch(f);
     wake_guest(f, guest);
     return guest;
 }
@@ -425,7 +425,7 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
         if (domain->list_round != node->list_round)
             remove_domain(f, domain);
     }
-    node->version = fleet_touch(f);
+    (void)fleet_touch(f);
 }
 
 void fleet_apply_observation(struct fleet *f, struct node *node, const char *uuid,
@@ -487,7 +487,7 @@ void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid
         domain->pending_change = facts->pending_change;
         guest->change_since_ms = wall_ms;
     }
-    guest->version = f->guests_version = fleet_touch(f);
+    f->guests_version = fleet_touch(f);
     f->drains_due = true;
     wake_guest(f, guest);
 }

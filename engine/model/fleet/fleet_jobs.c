@@ -165,7 +165,7 @@ void fleet_add_job(struct fleet *f, struct job *take_job)
     struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest != NULL) {
         TEXT_SET(guest->newest_job, job->uid);
-        guest->version = f->guests_version = fleet_touch(f);
+        f->guests_version = fleet_touch(f);
     }
 }
 
@@ -205,7 +205,7 @@ static void take_out(struct fleet *f, struct job *job)
     struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest != NULL && strcmp(guest->newest_job, job->uid) == 0) {
         guest->newest_job[0] = '\0';
-        guest->version = f->guests_version = fleet_touch(f);
+        f->guests_version = fleet_touch(f);
     }
     leave_lists(f, job);
     heap_remove(&job->queue.wait);
@@ -282,7 +282,7 @@ static void end_job(struct fleet *f, struct job *job)
     if (guest->domains == NULL)
         fleet_forget_guest(f, guest);
     else
-        guest->version = f->guests_version = fleet_touch(f);
+        f->guests_version = fleet_touch(f);
 }
 
 /* The job ended while it waited: wakes the next for the room it was woken for. */

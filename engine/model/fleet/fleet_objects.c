@@ -198,7 +198,7 @@ void fleet_refresh_node(struct fleet *f, struct node *node)
     free(node->shown.taints);
     node->shown.labels = text_of(labels_json(&node->labels));
     node->shown.taints = text_of(taints_json(node));
-    node->version = fleet_touch(f);
+    (void)fleet_touch(f);
     f->guests_version = f->version; /* the status of a guest shows whether its node suits it */
     fleet_node_improved(f, node);
 }
@@ -264,6 +264,6 @@ void fleet_refresh_guest(struct fleet *f, struct guest *guest)
         }
     }
     free(own);
-    guest->version = f->guests_version = fleet_touch(f);
+    f->guests_version = fleet_touch(f);
     f->drains_due = f->queue.affinity_changed = true;
 }

@@ -54,7 +54,6 @@ struct node {
         bool closed;    /* when its connection was closed: the daemon ended */
     } lost;
     unsigned next_port; /* next port for streams whose port Ferry must know */
-    uint64_t version;
 
     struct {
         char *labels, *taints; /* owned or NULL: JSON */
@@ -146,7 +145,6 @@ struct guest {
     uint64_t memory_kib;
     unsigned vcpus;
     int64_t seen_wall_ms;
-    uint64_t version;
     char newest_job[JOB_UID_MAX];
     char stay_job[JOB_UID_MAX];        /* the job that brought it where it is, or empty */
     char evacuation_node[HV_HOST_MAX]; /* node to be evacuated from; empty: none */
