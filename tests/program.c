@@ -35,6 +35,19 @@ char **test_arguments(void)
     return arguments;
 }
 
+size_t test_size(size_t fast, size_t usual, size_t full)
+{
+    const char *size = getenv("FERRY_TEST_SIZE");
+    if (size == NULL || *size == '\0')
+        return usual;
+    if (strcmp(size, "fast") == 0)
+        return fast;
+    if (strcmp(size, "full") == 0)
+        return full;
+    (void)fprintf(stderr, "FERRY_TEST_SIZE is '%s': fast, full or unset\n", size);
+    exit(2);
+}
+
 static int list_files(void)
 {
     for (const struct test_file *file = files; file != NULL; file = file->next)

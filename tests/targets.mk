@@ -25,6 +25,7 @@ deps-bench: ## ... and what make bench-metrics compares Ferry with: prometheus-c
 # --- tests -----------------------------------------------------------------------------------
 
 .PHONY: test-fast
+test-fast: export FERRY_TEST_SIZE ?= fast
 test-fast: ## tests without hosts, under ASan and UBSan, and lint: under a minute once built
 	+@$(ASAN) tests-build test-libprom
 	+@$(MAKE) run-tests-asan test-rules lint
@@ -52,11 +53,16 @@ tests-build-asan: ## ... build them, run nothing
 .PHONY: run-tests-asan test-rules
 run-tests-asan:
 	+@$(ASAN) run-tests
-test-rules: # alerts, dashboards and the hook
-	@tests/rules/run
+test-rules: $(BUILD)/rules.ok # alerts, dashboards and the hook
 	@tests/hook/run
 	@tests/rules/dashboards
 	@tests/dashboards/check
+
+# Again only when something changed that it reads; promtool alone lives through hours of series.
+$(BUILD)/rules.ok: $(wildcard alerts/* tests/rules/* dashboards/* docs/*.md docs/runbooks/*) exporter/metrics/metrics.def cli/rules.c
+	@mkdir -p $(@D)
+	@tests/rules/run
+	@touch $@
 
 .PHONY: run-tests
 run-tests: tests-build $(DECIDE)
@@ -281,8 +287,17 @@ lint-shapes:
 	@tests/lint/shapes
 lint-format:
 	@tests/lint/format
-lint-headers: # without banned.h, which would bring the includes that a header forgot
-	@tests/lint/headers $(CC) $(filter-out -include base/banned.h,$(CFLAGS))
+# Each header compiles alone, so that the order of includes never matters; without banned.h, which would bring the
+# includes that a header forgot. A header is compiled again when it or one that it includes changed.
+HEADERS_OK = $(patsubst %,$(B)/headers/%.ok,$(filter %.h,$(C_FILES)))
+lint-headers:
+	+@$(MAKE) headers-ok
+.PHONY: headers-ok
+headers-ok: $(HEADERS_OK)
+$(B)/headers/%.ok: % Makefile
+	@mkdir -p $(@D)
+	@tests/lint/headers --one $< $(CC) $(filter-out -include base/banned.h,$(CFLAGS)) -MMD -MP -MF $(@:.ok=.d) -MT $@
+	@touch $@
 lint-paths:
 	@tests/lint/paths
 lint-metrics:

@@ -33,6 +33,10 @@ void test_file_register(struct test_file *file);
 /* What followed the file's name on the command line; ends with NULL. */
 char **test_arguments(void);
 
+/* How many: of seeds, lives, faults. `make test-fast` (FERRY_TEST_SIZE=fast) takes a share that
+ * shows each law once, `make test` (unset) the usual number, `make test-full` (full) all. */
+size_t test_size(size_t fast, size_t usual, size_t full);
+
 /* The function that runs the tests of this file; STEM is the file's own name without ".c". */
 #define TEST_FILE(stem)                                                   \
     static int stem(void);                                                \

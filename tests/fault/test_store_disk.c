@@ -80,10 +80,10 @@ static bool opens_or_leaves_no_trace(struct fixture *f)
     return false;
 }
 
-/* Room grows by so many pages from one try to the next; FERRY_TEST_FULL: page by page. */
+/* Room grows by so many pages from one try to the next; FERRY_TEST_SIZE=full: page by page. */
 static int sweep_step(void)
 {
-    return getenv("FERRY_TEST_FULL") != NULL ? 1 : 3;
+    return (int)test_size(7, 3, 1);
 }
 
 /* More and more room, until a new store fits. */

@@ -1,6 +1,6 @@
 /* test_store_vfs.c - every write, sync and truncate of SQLite fails once, or from then on, or
  * is the last thing the process does: n = 1, 2, 3, ... until a run needs fewer. With
- * FERRY_TEST_FULL in the environment each n for each kind of fault; else a sample of them.
+ * FERRY_TEST_SIZE=full each n for each kind of fault; else a sample of them.
  *
  * Laws, for every n:
  *   1. a commit that said true is there after the next open, always;
@@ -346,9 +346,14 @@ static struct fixture *copy_of(const struct fixture *original)
     return f;
 }
 
-static bool is_full(void)
+/* From one fault to the next; each kind begins at its own place. */
+static int stride(void)
 {
-    return getenv("FERRY_TEST_FULL") != NULL;
+    return (int)test_size(4 * STRIDE * KINDS, STRIDE * KINDS, 1);
+}
+static int first_fault(int kind)
+{
+    return stride() == 1 ? 1 : 1 + kind;
 }
 
 /* Laws 1 and 4. */
@@ -429,11 +434,11 @@ static void run_all_failing(struct faults *faults, int kind, int code, bool is_s
         struct fixture *original = NULL;
         assert_int_equal(fixture_setup((void **)&original), 0);
         starts[i].prepare(original);
-        int n = is_full() ? 1 : 1 + kind;
+        int n = first_fault(kind);
         do {
             assert_true(n < RUNS_MAX);
             run_failing(faults, &starts[i], original, n);
-            n += is_full() ? 1 : STRIDE * KINDS;
+            n += stride();
         } while (atomic_load(&faults->hits) > 0);
         assert_true(n > 20); /* the faults do reach the work */
         (void)fixture_teardown((void **)&original);
@@ -533,9 +538,9 @@ static void with_the_process_killed(void **state)
         struct fixture *original = NULL;
         assert_int_equal(fixture_setup((void **)&original), 0);
         starts[i].prepare(original);
-        int n = is_full() ? 1 : KINDS;
+        int n = first_fault(KINDS - 1);
         while (run_dying(faults, &starts[i], original, n)) {
-            n += is_full() ? 1 : STRIDE * KINDS;
+            n += stride();
             assert_true(n < RUNS_MAX);
         }
         assert_true(n > 20);

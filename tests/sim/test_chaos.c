@@ -245,7 +245,7 @@ static void no_chaos_breaks_the_laws(void **state)
     }
     for (size_t i = 0; i < COUNT(remembered); i++)
         live_through(remembered[i]);
-    uint64_t seeds = getenv("FERRY_TEST_FULL") != NULL ? SEEDS_FULL : SEEDS;
+    uint64_t seeds = test_size(SEEDS / 4, SEEDS, SEEDS_FULL);
     for (uint64_t seed = 1; seed <= seeds; seed++)
         live_through(seed);
     print_message("post-copies: %u, recovered: %u, irrecoverable: %u\n", postcopies, recovered,

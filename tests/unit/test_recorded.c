@@ -294,10 +294,11 @@ static void every_ending_obeys_the_laws(void **state)
     struct verdict verdict;
     struct err err = {0};
     unsigned n = 0;
+    const size_t step = test_size(5, 1, 1);
     for (size_t e = 0; e < COUNT(law_ends); e++)
         for (size_t c = 0; c < COUNT(law_said); c++)
             for (size_t s = 0; s < COUNT(law_observations); s++)
-                for (size_t t = 0; t < COUNT(law_observations); t++) {
+                for (size_t t = (e + c + s) % step; t < COUNT(law_observations); t += step) {
                     const struct one_case one_case = {.last = law_said[c].err != NULL ? "Running"
                                                                                       : "Pending",
                                                       .outcome = law_ends[e].outcome,

@@ -331,11 +331,11 @@ static void check_laws(struct remedy_facts *f, size_t first, size_t step)
 
 /* One bit for each fact, so that every fact is tried with and without every other; but a source
  * does not stand and run at once. With each set of facts every 11th combination of times;
- * FERRY_TEST_FULL: all of them. */
+ * FERRY_TEST_SIZE=full: all of them. */
 static void no_facts_lead_to_a_remedy_that_could_harm(void **state)
 {
     (void)state;
-    size_t step = getenv("FERRY_TEST_FULL") != NULL ? 1 : 11;
+    size_t step = test_size(41, 11, 1);
     for (unsigned bits = 0; bits < 1U << 14; bits++)
         for (enum mode mode = MODE_NONE; mode < MODE_COUNT; mode++) {
             struct remedy_facts f = {
