@@ -68,8 +68,8 @@ static bool is_crashed(const struct gathered *job, struct verdict *verdict)
     return crashed;
 }
 
-static bool look_for_target_log(struct store *store, const struct notes *notes,
-                                struct gathered *job, struct err *err)
+static bool find_log_of_target(struct store *store, const struct notes *notes, struct gathered *job,
+                               struct err *err)
 {
     if (notes == NULL)
         return gather_has_target_log(store, job->uid, &job->target_logged, err);
@@ -84,7 +84,7 @@ bool recorded_judge(struct store *store, const struct gathered *job, const struc
     judge_reset(judge);
     struct evidence_sink sink = judge_sink(judge);
     struct gathered with_logs = *job;
-    if (!look_for_target_log(store, notes, &with_logs, err) ||
+    if (!find_log_of_target(store, notes, &with_logs, err) ||
         !gather_record(store, &with_logs, &sink, err))
         return false;
     if (notes != NULL)
