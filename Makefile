@@ -79,7 +79,7 @@ $(B)/%.o: %.c Makefile
 RULE_FILES := $(sort $(wildcard analyzer/rules/*.yaml))
 RULEC_SRCS := tools/rulec.c $(addprefix base/,err.c json.c text.c yaml.c yaml_read.c clock.c) \
 	$(addprefix analyzer/judge/,cause.c match.c rule_condition.c rule_read.c ruleset.c)
-$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/*/*.h analyzer/*/*.def) tools/embed \
+$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/judge/*.h analyzer/judge/*.def analyzer/read/evidence.h) tools/embed \
 		$(RULE_FILES) $(wildcard analyzer/rules)
 	@mkdir -p $(@D)
 	@echo "  RULES"
