@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 enum { KINDS_PATH_MAX = 2048 };
 
@@ -46,6 +47,10 @@ const char *kind_api_version(enum kind kind);
 /* The object's path, percent-encoded; ns NULL: all namespaces; name NULL: the list. out_path
  * holds KINDS_PATH_MAX. ERR_INVALID when it does not fit. */
 bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path, struct err *err);
+/* Adds "KEY=VALUE" to the query of a path, encoded; an empty value adds nothing. */
+void path_add_query(struct buf *path, const char *key, const char *value);
+/* Path of the events of an object; false: that is no uid. out_path holds KINDS_PATH_MAX. */
+bool kind_events_path(const char *uid, char *out_path);
 /* Path of the checks of a guest: create only. */
 bool kind_check_path(const char *ns, char *out_path, struct err *err);
 
