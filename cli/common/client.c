@@ -340,7 +340,7 @@ static struct json_object *get_page(struct client *client, const char *path, con
 {
     struct buf full;
     buf_init(&full, 8192);
-    buf_addf(&full, "%s?limit=%d%s%s", path, CLIENT_PAGE,
+    buf_addf(&full, "%s%slimit=%d%s%s", path, strchr(path, '?') == NULL ? "?" : "&", CLIENT_PAGE,
              *token == '\0' ? "" : "&continue=", token);
     struct json_object *page = NULL;
     if (full.failed)

@@ -22,7 +22,6 @@ struct follow {
     char version[FOLLOW_VERSION_MAX]; /* of the last change; empty: begin with everything */
     bool is_telling_all;              /* between BEGIN and SYNCED */
     bool has_line;                    /* since the connection was opened */
-    bool is_gone;                     /* the appliance does not keep the version */
     uint32_t random;
     struct buf line; /* its beginning */
     struct follow_link link;
@@ -120,11 +119,9 @@ static void on_bookmark(struct follow *f, struct json_object *object)
 }
 
 /* The appliance ends a watch with an error of its own. */
-static bool on_error(struct follow *f, struct json_object *object, struct err *err)
+static bool on_error(struct json_object *object, struct err *err)
 {
-    (void)client_fail_from_status(view_i64(object, "code", 500), object, err);
-    f->is_gone = err->code == ERR_EXPIRED;
-    return false;
+    return client_fail_from_status(view_i64(object, "code", 500), object, err);
 }
 
 static bool on_line(struct follow *f, const char *line, size_t n, struct err *err)
@@ -142,7 +139,7 @@ static bool on_line(struct follow *f, const char *line, size_t n, struct err *er
     if (text_equal(type, "BOOKMARK"))
         on_bookmark(f, object);
     if (text_equal(type, "ERROR"))
-        return on_error(f, object, err);
+        return on_error(object, err);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (!text_equal(type, types[i].type))
             continue;
@@ -200,18 +197,20 @@ static void plan_next(struct follow *f)
     f->link.retry_ms = clock_mono_ms(f->clock) + follow_pause_ms(f->link.tries, f->random >> 8);
 }
 
-/* An end that was announced (a watch lasts an hour) costs no pause, unless nothing came at all. */
+/* Two ends cost no pause: one that was announced (a watch lasts an hour), unless nothing came at
+ * all, and a version that is not kept, which is not asked for again. */
 void follow_ended(void *follow, const struct err *err)
 {
     struct follow *f = follow;
+    bool is_gone = err != NULL && err->code == ERR_EXPIRED;
+    bool may_at_once = is_gone ? f->version[0] != '\0' : err == NULL && f->has_line;
     f->stream = NULL;
     f->link.is_connected = false;
     f->line.length = 0;
     f->line.failed = false;
-    if (f->is_telling_all || f->is_gone || (err != NULL && err->code == ERR_EXPIRED))
+    if (f->is_telling_all || is_gone)
         f->version[0] = '\0';
-    bool may_at_once = f->has_line && (err == NULL || f->is_gone);
-    f->is_telling_all = f->is_gone = f->has_line = false;
+    f->is_telling_all = f->has_line = false;
     f->link.tries = may_at_once ? 0 : f->link.tries + 1;
     if (err != NULL)
         f->link.err = *err;
@@ -227,6 +226,11 @@ void follow_drop(struct follow *follow, const struct err *why)
     stream_close(follow->stream);
     follow->has_line = false;
     follow_ended(follow, why);
+}
+
+void follow_hurry(struct follow *follow)
+{
+    follow->link.retry_ms = clock_mono_ms(follow->clock);
 }
 
 void follow_restart(struct follow *follow)

@@ -16,7 +16,7 @@
 enum {
     FOLLOW_LINE_MAX = 16 << 20, /* bytes of one object */
     FOLLOW_PAUSE_MS = 250,      /* the first one */
-    FOLLOW_PAUSE_MAX_MS = 8000,
+    FOLLOW_PAUSE_MAX_MS = 5000,
     FOLLOW_VERSION_MAX = 32,
 };
 
@@ -54,6 +54,8 @@ int64_t follow_wait_ms(const struct follow *follow, int64_t most_ms);
 struct follow_link follow_link(const struct follow *follow);
 /* Ends the connection, as if it was lost for that reason. */
 void follow_drop(struct follow *follow, const struct err *why);
+/* The next try is now: another watch of that appliance is connected. */
+void follow_hurry(struct follow *follow);
 /* Begins again with everything, at once. */
 void follow_restart(struct follow *follow);
 

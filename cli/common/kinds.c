@@ -52,6 +52,7 @@ static const char *nearest_word(const char *word)
         "migrations", "guests", "nodes",    "vmim",   "vmi",       "migration",
         "guest",      "node",   "policies", "policy", "quotas",    "namespaces",
         "drains",     "drain",  "pods",     "quota",  "incidents", "tokens",
+        "events",
     };
     return text_nearest(word, usual, COUNT(usual));
 }

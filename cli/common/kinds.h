@@ -22,7 +22,7 @@ enum kind_edit { KIND_EDIT_REPLACE, KIND_EDIT_OVERLAY, KIND_EDIT_NEVER };
 #define KIND_WORDS                                                                          \
     "migrations (vmim), guests (vmi), nodes (no), policies (mp), quotas, namespaces (ns), " \
     "drains, "                                                                              \
-    "incidents (inc) and pods (po)"
+    "incidents (inc), pods (po) and events (ev)"
 
 /* By plural, short name or alias; ERR_INVALID names the nearest. */
 bool kind_from_word(const char *word, enum kind *out_kind, struct err *err);

@@ -349,6 +349,7 @@ void page_object(enum kind kind, struct json_object *object, const struct page_s
     case KIND_NAMESPACE:
     case KIND_TOKEN:
     case KIND_POD:
+    case KIND_EVENT:
     case KIND_COUNT: page_other(object, out); return;
     }
 }

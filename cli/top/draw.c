@@ -57,8 +57,8 @@ static enum style link_text(const struct top *top, char *out)
     clock_format_wall(top->link.since_ms, since);
     human_age(top->wall_ms > top->link.since_ms ? top->wall_ms - top->link.since_ms : 0, ago);
     human_age(top->link.retry_in_ms > 0 ? top->link.retry_in_ms + 999 : 0, retry);
-    (void)snprintf(out, LINE, "not connected, since %.8s (%s); next try in %s: %s", since + 11, ago,
-                   retry, top->link.why);
+    (void)snprintf(out, LINE, "not connected, since %.8s (%s); next try in %s", since + 11, ago,
+                   retry);
     return STYLE_BAD;
 }
 
@@ -250,6 +250,8 @@ static void draw_foot(const struct top *top, struct frame *frame)
     } else if (top->message[0] != '\0') {
         (void)frame_put(frame, row, 0, frame->columns, top->is_failure ? STYLE_BAD : STYLE_GOOD,
                         top->message);
+    } else if (!top->link.is_connected && top->link.why[0] != '\0') {
+        (void)frame_put(frame, row, 0, frame->columns, STYLE_BAD, top->link.why);
     } else {
         (void)snprintf(text, sizeof text, "q quit  arrows select  s sort  r reverse  d describe%s  ? help",
                        top_may_abort(top) ? "  a abort" : "");

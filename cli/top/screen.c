@@ -75,15 +75,20 @@ static void close_signals(void)
     (void)sigprocmask(SIG_SETMASK, &the.before, NULL);
 }
 
+static bool has_sequence(const char *capability)
+{
+    const char *sequence = tigetstr(capability);
+    return sequence != NULL && sequence != (const char *)-1 && *sequence != '\0';
+}
+
 /* The terminal's own sequences: end of attributes, cursor, keys, end of the alternate screen. */
 static void keep_restore(void)
 {
     static const char *const names[] = {"sgr0", "cnorm", "rmkx", "rmcup"};
     the.n_restore = 0;
     for (size_t i = 0; i < COUNT(names); i++) {
-        const char *part = tigetstr(names[i]);
-        bool is_there = part != NULL && part != (const char *)-1;
-        size_t n = is_there ? strlen(part) : 0;
+        const char *part = has_sequence(names[i]) ? tigetstr(names[i]) : "";
+        size_t n = strlen(part);
         if (n == 0 || the.n_restore + n > RESTORE_MAX)
             continue;
         memcpy(the.restore + the.n_restore, part, n);
@@ -118,6 +123,10 @@ bool screen_open(bool coloured, struct err *err)
                        name != NULL ? name : "");
     }
     the.is_open = true;
+    if (!has_sequence("cup")) {
+        screen_close();
+        return err_set(err, ERR_INVALID, "TERM '%.60s' cannot move its cursor", name);
+    }
     keep_restore();
     catch_crashes(true);
     (void)cbreak(); /* Ctrl-C and Ctrl-Z are signals */

@@ -29,7 +29,7 @@ struct session {
     struct streams *streams;
     struct watching watches[NOW_KINDS];
     int64_t heard_ms; /* mono: when the appliance last said something */
-    bool has_changed;
+    bool has_changed, got_through; /* got through: a watch is connected */
     enum errand errand, wished; /* under way; wished: the next one */
     struct stream *stream;      /* of the errand */
     struct buf answer, page;    /* page: of an object, until its events have come */
@@ -263,6 +263,17 @@ bool session_failure(const struct session *session, struct err *out_err)
     return false;
 }
 
+/* The others need not wait for their turn when one has got through. */
+static void hurry(struct session *s)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < NOW_KINDS; i++)
+        is_any = is_any || follow_link(s->watches[i].follow).is_connected;
+    for (size_t i = 0; i < NOW_KINDS && is_any && !s->got_through; i++)
+        follow_hurry(s->watches[i].follow);
+    s->got_through = is_any;
+}
+
 static void read_link(struct session *s)
 {
     struct top_link *link = &s->top->link;
@@ -343,6 +354,7 @@ unsigned session_wait(struct session *session, const int *descriptors, size_t n,
     if (s->errand == ERRAND_NONE)
         next_errand(s);
     unsigned readable = streams_wait(s->streams, descriptors, n, most_ms);
+    hurry(s);
     read_link(s);
     return readable;
 }
