@@ -128,9 +128,14 @@ static bool read_signals(void)
 /* What will not be better by itself: a role that may not read, a server that is not Ferry. */
 static bool is_hopeless(const struct session *session, const struct top *top, struct err *err)
 {
-    return !top->link.was_connected && session_failure(session, err) &&
-           (err->code == ERR_FORBIDDEN || err->code == ERR_INVALID ||
-            err->code == ERR_UNPROCESSABLE || err->code == ERR_NOT_FOUND);
+    struct err failure = {0};
+    bool is_failed = !top->link.was_connected && session_failure(session, &failure);
+    bool is_hopeless = is_failed && (failure.code == ERR_FORBIDDEN || failure.code == ERR_INVALID ||
+                                     failure.code == ERR_UNPROCESSABLE ||
+                                     failure.code == ERR_NOT_FOUND);
+    if (is_hopeless)
+        *err = failure;
+    return is_hopeless;
 }
 
 static bool run_screen(struct session *session, struct top *top, struct err *err)

@@ -133,8 +133,10 @@ static bool on_line(struct follow *f, const char *line, size_t n, struct err *er
         {"ADDED", FOLLOW_ADDED}, {"MODIFIED", FOLLOW_MODIFIED}, {"DELETED", FOLLOW_DELETED}};
     OWNED(json_object) parsed = json_parse(line, n, "the watch", err);
     struct json_object *object = parsed != NULL ? json_at(parsed, "object") : NULL;
-    if (object == NULL)
+    if (object == NULL) {
+        *err = (struct err){0}; /* instead of what the reader says about it */
         return err_set(err, ERR_INTERNAL, "the appliance sent something else than a watch");
+    }
     const char *type = view_text(parsed, "type");
     if (text_equal(type, "BOOKMARK"))
         on_bookmark(f, object);

@@ -187,7 +187,8 @@ static enum style fill_deadline(const struct top *top, const struct now_row *row
 static enum style fill_text(const struct top *top, const struct now_row *row, char *out)
 {
     (void)top;
-    (void)text_copy(out, CELL, row->text[0] != '\0' ? row->text : row->state);
+    bool is_waiting = row->section == SECTION_WAITING;
+    (void)text_copy(out, CELL, row->text[0] != '\0' || !is_waiting ? row->text : row->state);
     return STYLE_PLAIN;
 }
 
@@ -231,13 +232,13 @@ static const struct draw_column columns[SECTIONS][COLUMNS_MAX] = {
                         {"ETA", 6, false, true, 0, fill_eta},
                         {"MIGRATION", 15, true, false, 7, fill_name},
                         {"POLICY", 10, true, false, 9, fill_policy}},
-    [SECTION_WAITING] = {{"WAITING", 8, true, false, 0, fill_guest},
+    [SECTION_WAITING] = {{"WAITING", 9, true, false, 0, fill_guest},
                          {"FOR", 6, false, true, 0, fill_since},
                          {"AT MOST", 7, false, true, 0, fill_deadline},
                          {"REASON", 13, true, false, 3, fill_reason},
                          {"MIGRATION", 15, true, false, 4, fill_name},
                          {"WHY", 36, true, false, 0, fill_text}},
-    [SECTION_INCIDENTS] = {{"INCIDENTS", 9, true, false, 0, fill_guest},
+    [SECTION_INCIDENTS] = {{"INCIDENTS", 11, true, false, 0, fill_guest},
                            {"AGE", 6, false, true, 0, fill_since},
                            {"NODE", 6, true, false, 2, fill_node},
                            {"KIND", 8, true, false, 3, fill_state},
@@ -291,14 +292,14 @@ static int last_shown(const struct layout *layout)
     return last;
 }
 
-/* The title of the first column has the number of rows, and what part of them is shown. */
-static void first_title(const struct draw_section *what, char *out)
+/* The title of the first column has the number of rows and, where there is room, which of them are
+ * shown. */
+static void first_title(const struct draw_section *what, int width, char *out)
 {
     const char *title = columns[what->section][0].title;
-    if (what->shown < what->n)
-        (void)snprintf(out, CELL, "%s %zu-%zu/%zu", title, what->first + 1,
-                       what->first + what->shown, what->n);
-    else
+    (void)snprintf(out, CELL, "%s %zu-%zu/%zu", title, what->first + 1, what->first + what->shown,
+                   what->n);
+    if (what->shown == what->n || what->shown == 0 || frame_width(out) > width)
         (void)snprintf(out, CELL, "%s %zu", title, what->n);
 }
 
@@ -320,7 +321,7 @@ static struct layout lay_out(const struct draw_section *what)
     char title[CELL];
     for (; layout.n < COLUMNS_MAX && layout.columns[layout.n].width > 0; layout.n++)
         layout.widths[layout.n] = layout.columns[layout.n].width;
-    first_title(what, title);
+    first_title(what, what->frame->columns, title);
     leave_out(&layout, what->frame->columns);
     int last = last_shown(&layout), room = what->frame->columns - total(&layout);
     for (int i = 0; i < layout.n && room > 0; i++) {
@@ -375,7 +376,7 @@ void draw_section(const struct draw_section *what, int row)
     char title[CELL];
     int column = 0;
     for (int i = 0; i < layout.n; i++) {
-        first_title(what, title);
+        first_title(what, layout.widths[0], title);
         if (layout.widths[i] == 0)
             continue;
         put(what->frame, row, column, layout.widths[i], layout.columns[i].is_right, STYLE_TITLE,

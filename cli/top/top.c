@@ -173,7 +173,7 @@ void top_settle(struct top *top)
         top->message[0] = '\0';
     if (!top_rows(top, &rows))
         return;
-    size_t place = place_of(&rows, top->selected);
+    size_t place = top->is_chosen ? place_of(&rows, top->selected) : 0;
     select_at(top, &rows, place != SIZE_MAX ? place : top->selected_at);
     top_rows_fini(&rows);
 }
@@ -235,6 +235,7 @@ static void move_selection(struct top *top, int key, size_t page_rows)
     case TOP_KEY_END: at = rows.n; break;
     default: break;
     }
+    top->is_chosen = true;
     select_at(top, &rows, at);
     top_rows_fini(&rows);
 }
@@ -258,6 +259,7 @@ static void scroll_page(struct top *top, int key, size_t page_rows)
 
 static void aim(struct top *top, const struct now_row *row)
 {
+    top->is_chosen = true;
     top->target.kind = row->section == SECTION_INCIDENTS ? KIND_INCIDENT
                        : row->section == SECTION_DRAINS  ? KIND_DRAIN
                                                          : KIND_MIGRATION;

@@ -51,6 +51,7 @@ struct top {
     enum top_sort sort;
     bool is_reversed;
     uint64_t selected; /* key of a row; 0: none */
+    bool is_chosen;    /* by a key; until then the first row is selected, whichever that is */
     size_t selected_at; /* its place among all rows, for when it goes */
     enum top_view view;
     struct top_target target; /* of a confirmation or page */
