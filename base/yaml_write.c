@@ -1,5 +1,5 @@
-/* yaml_write.c - JSON as YAML, by libyaml's emitter. See yaml.h. What is plain and what is quoted is
- * decided here: libyaml knows only which characters need quotes. */
+/* yaml_write.c - JSON as YAML, by libyaml's emitter. See yaml.h. What is plain and what is quoted
+ * is decided here: libyaml knows only which characters need quotes. */
 #include <string.h>
 #include <strings.h>
 
@@ -22,8 +22,8 @@ static int on_bytes(void *ctx, unsigned char *bytes, size_t n)
  * own? Rather too often than too rarely. */
 static bool needs_quotes(const char *text)
 {
-    static const char *const words[] = {"null", "true", "false", "yes", "no", "on", "off",
-                                        "y",    "n",    "~",     "<<",  "="};
+    static const char *const words[] = {"null", "true", "false", "yes", "no", "on",
+                                        "off",  "y",    "n",     "~",   "<<", "="};
     if (*text == '\0' || strchr("0123456789+-.", *text) != NULL)
         return true;
     for (size_t i = 0; i < COUNT(words); i++)
@@ -53,8 +53,8 @@ static bool emit(yaml_emitter_t *emitter, struct json_object *value);
 static bool emit_map(yaml_emitter_t *emitter, struct json_object *map)
 {
     yaml_event_t event;
-    yaml_mapping_style_t style = json_object_object_length(map) == 0 ? YAML_FLOW_MAPPING_STYLE
-                                                                     : YAML_BLOCK_MAPPING_STYLE;
+    yaml_mapping_style_t style =
+        json_object_object_length(map) == 0 ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE;
     if (yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, style) != 1 ||
         yaml_emitter_emit(emitter, &event) != 1)
         return false;
@@ -111,8 +111,7 @@ static bool end(yaml_emitter_t *emitter)
     yaml_event_t event;
     return yaml_document_end_event_initialize(&event, 1) == 1 &&
            yaml_emitter_emit(emitter, &event) == 1 &&
-           yaml_stream_end_event_initialize(&event) == 1 &&
-           yaml_emitter_emit(emitter, &event) == 1;
+           yaml_stream_end_event_initialize(&event) == 1 && yaml_emitter_emit(emitter, &event) == 1;
 }
 
 void yaml_write(struct json_object *value, struct buf *out)

@@ -66,9 +66,9 @@ static int run(struct events_options *o)
         return cli_fail(&err, NULL);
     if (o->word != NULL && !find(o, client, &what, &err))
         return what.name != NULL ? name_fail(client, &what, &err, NULL) : cli_fail(&err, NULL);
-    if (o->word != NULL && snprintf(fields, sizeof fields,
-                                    "involvedObject.kind=%s,involvedObject.name=%s",
-                                    kind_name(what.kind), what.name) >= (int)sizeof fields) {
+    if (o->word != NULL &&
+        snprintf(fields, sizeof fields, "involvedObject.kind=%s,involvedObject.name=%s",
+                 kind_name(what.kind), what.name) >= (int)sizeof fields) {
         (void)err_set(&err, ERR_INVALID, "the name is too long");
         return cli_fail(&err, NULL);
     }

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "cli/common/client.h"
+#include "cli/common/list_watch.h"
 #include "cli/common/names.h"
 #include "cli/common/parse.h"
 #include "cli/common/view.h"
-#include "cli/common/list_watch.h"
 #include "cli/pages/columns.h"
 
 enum { KEY_NO_HEADERS = 0x200 };
@@ -94,17 +94,18 @@ static int print_first(struct printing *p, struct json_object *list)
     return status;
 }
 
-static int watch(const struct get *get, struct client *client, const char *path,
-                 const char *fields, struct json_object *list, struct printing *printing)
+static int watch(const struct get *get, struct client *client, const char *path, const char *fields,
+                 struct json_object *list, struct printing *printing)
 {
     const struct list_watch watch = {.client = client,
-                                .spec = {.path = path,
-                                         .labels = get->labels,
-                                         .fields = fields,
-                                         .version = view_text(list, "metadata.resourceVersion")},
-                                .shown = list,
-                                .ctx = printing,
-                                .print = print};
+                                     .spec = {.path = path,
+                                              .labels = get->labels,
+                                              .fields = fields,
+                                              .version =
+                                                  view_text(list, "metadata.resourceVersion")},
+                                     .shown = list,
+                                     .ctx = printing,
+                                     .print = print};
     return list_watch_run(&watch);
 }
 
@@ -143,8 +144,8 @@ int get_print(const struct get *get)
                      is_one ? get->name : "", get->fields != NULL ? get->fields : "");
     OWNED(client) client = client_new(common->server, &err);
     if (client == NULL || n >= (int)sizeof fields ||
-        !kind_path(get->kind, common->all_namespaces ? NULL : common->ns,
-                   is_one ? NULL : get->name, path, &err))
+        !kind_path(get->kind, common->all_namespaces ? NULL : common->ns, is_one ? NULL : get->name,
+                   path, &err))
         return cli_fail(&err, NULL);
     OWNED(json_object) answer = ask(get, client, path, fields, &err);
     const struct named what = {get->kind, common->ns, get->name};

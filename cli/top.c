@@ -15,9 +15,9 @@
 
 enum {
     KEY_ONCE = 0x200,
-    DRAW_MS = 150,    /* between two frames, unless a key was pressed */
-    CLOCK_MS = 1000,  /* without a change: ages and the clock */
-    ONCE_MS = 10000,  /* of --once */
+    DRAW_MS = 150,      /* between two frames, unless a key was pressed */
+    CLOCK_MS = 1000,    /* without a change: ages and the clock */
+    ONCE_MS = 10000,    /* of --once */
     VERDICTS_MS = 3000, /* of that, for the verdicts */
 };
 
@@ -103,12 +103,12 @@ static bool read_keys(struct session *session, struct top *top)
     int rows, columns;
     for (int key; (key = screen_key(&is_gone)) >= 0;) {
         screen_size(&rows, &columns);
-        enum top_wish wish = top_press(top, key, top_page_rows(top, rows));
-        if (wish == WISH_QUIT)
+        enum top_command command = top_press(top, key, top_page_rows(top, rows));
+        if (command == COMMAND_QUIT)
             return false;
-        if (wish == WISH_REDRAW)
+        if (command == COMMAND_REDRAW)
             screen_redraw();
-        session_wish(session, wish, columns);
+        session_command(session, command, columns);
     }
     return !is_gone;
 }
@@ -130,9 +130,9 @@ static bool is_hopeless(const struct session *session, const struct top *top, st
 {
     struct err failure = {0};
     bool is_failed = !top->link.was_connected && session_failure(session, &failure);
-    bool is_hopeless = is_failed && (failure.code == ERR_FORBIDDEN || failure.code == ERR_INVALID ||
-                                     failure.code == ERR_UNPROCESSABLE ||
-                                     failure.code == ERR_NOT_FOUND);
+    bool is_hopeless =
+        is_failed && (failure.code == ERR_FORBIDDEN || failure.code == ERR_INVALID ||
+                      failure.code == ERR_UNPROCESSABLE || failure.code == ERR_NOT_FOUND);
     if (is_hopeless)
         *err = failure;
     return is_hopeless;
@@ -153,7 +153,8 @@ static bool run_screen(struct session *session, struct top *top, struct err *err
             age_ms = 0;
             wait_ms = CLOCK_MS;
         }
-        unsigned readable = session_wait(session, descriptors, COUNT(descriptors), wait_ms - age_ms);
+        unsigned readable =
+            session_wait(session, descriptors, COUNT(descriptors), wait_ms - age_ms);
         is_dirty = session_has_changed(session) || is_dirty;
         if (readable == 0)
             continue;

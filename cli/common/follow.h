@@ -28,9 +28,9 @@ struct follow_sink {
 };
 /* All are copied. */
 struct follow_spec {
-    const char *path;           /* of the list */
+    const char *path;            /* of the list */
     const char *labels, *fields; /* selectors; NULL: none */
-    const char *version;        /* changes after it; NULL: begin with everything */
+    const char *version;         /* changes after it; NULL: begin with everything */
 };
 struct follow_link {
     bool is_connected; /* an answer has begun */

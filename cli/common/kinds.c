@@ -49,10 +49,9 @@ static bool find_kind(const char *word, enum kind *out_kind)
 static const char *nearest_word(const char *word)
 {
     static const char *const usual[] = {
-        "migrations", "guests", "nodes",    "vmim",   "vmi",       "migration",
-        "guest",      "node",   "policies", "policy", "quotas",    "namespaces",
-        "drains",     "drain",  "pods",     "quota",  "incidents", "tokens",
-        "events",
+        "migrations", "guests",   "nodes",     "vmim",   "vmi",        "migration", "guest",
+        "node",       "policies", "policy",    "quotas", "namespaces", "drains",    "drain",
+        "pods",       "quota",    "incidents", "tokens", "events",
     };
     return text_nearest(word, usual, COUNT(usual));
 }

@@ -57,7 +57,7 @@ static bool may_come_back(const struct err *err)
 }
 
 /* EXIT_DONE: goes on. *lost_ms: since when, 0: connected. */
-static int look(const struct follow *follow, int64_t now_ms, int64_t *lost_ms)
+static int read_state(const struct follow *follow, int64_t now_ms, int64_t *lost_ms)
 {
     struct follow_link link = follow_link(follow);
     if (link.is_connected || link.tries == 0) {
@@ -82,7 +82,7 @@ static int loop(struct watching *w, struct streams *streams, struct follow *foll
             return EXIT_INTERRUPTED;
         if (w->err.code != ERR_NONE)
             return cli_fail(&w->err, NULL);
-        int status = look(follow, clock_mono_ms(clock_system()), &lost_ms);
+        int status = read_state(follow, clock_mono_ms(clock_system()), &lost_ms);
         if (status != EXIT_DONE)
             return status;
     }

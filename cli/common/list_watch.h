@@ -1,7 +1,7 @@
 /* list_watch.h - `-w`: prints the changes of a list until Ctrl-C.
  *
- * The appliance may restart meanwhile and be unreachable for LIST_WATCH_UNREACHABLE_MS. Then everything
- * is told again, and what has changed is printed. One thread.
+ * The appliance may restart meanwhile and be unreachable for LIST_WATCH_UNREACHABLE_MS. Then
+ * everything is told again, and what has changed is printed. One thread.
  */
 #ifndef CLI_COMMON_LIST_WATCH_H
 #define CLI_COMMON_LIST_WATCH_H

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/text.h"
+#include "base/hash.h"
 #include "cli/common/view.h"
 
 enum { FIRST_CAPACITY = 64 };
@@ -14,17 +14,10 @@ struct seen_slot {
     bool is_told;
 };
 
-static uint64_t hash(uint64_t from, const char *text)
-{
-    for (; *text != '\0'; text++)
-        from = (from ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return (from ^ 0xff) * UINT64_C(1099511628211);
-}
-
 static uint64_t key_of(struct json_object *object)
 {
-    uint64_t key = hash(UINT64_C(14695981039346656037), view_text(object, "metadata.namespace"));
-    key = hash(key, view_text(object, "metadata.name"));
+    uint64_t key = hash_word(HASH_START, view_text(object, "metadata.namespace"));
+    key = hash_word(key, view_text(object, "metadata.name"));
     return key != 0 ? key : 1;
 }
 
@@ -33,8 +26,8 @@ static uint64_t version_of(struct json_object *object)
 {
     const char *last = view_text(object, "lastTimestamp");
     if (*last == '\0')
-        return hash(1, view_text(object, "metadata.resourceVersion"));
-    return hash(hash(1, last), view_text(object, "count"));
+        return hash_word(HASH_START, view_text(object, "metadata.resourceVersion"));
+    return hash_word(hash_word(HASH_START, last), view_text(object, "count"));
 }
 
 void seen_fini(struct seen *seen)
@@ -76,8 +69,8 @@ bool seen_add(struct seen *seen, struct json_object *object, bool *out_is_new)
     uint64_t version = version_of(object);
     bool is_full = seen->n * 2 >= seen->capacity;
     if (seen->n >= SEEN_MAX ||
-        (is_full && !rebuild(seen, seen->capacity > 0 ? seen->capacity * 2 : FIRST_CAPACITY, false,
-                             0)))
+        (is_full &&
+         !rebuild(seen, seen->capacity > 0 ? seen->capacity * 2 : FIRST_CAPACITY, false, 0)))
         return false;
     struct seen_slot *slot = find(seen, key_of(object));
     seen->n += slot->key == 0;

@@ -1,5 +1,5 @@
-/* seen.h - which version of each object was shown: so that a list that is told again shows only what
- * has changed. Pure. Bounded: SEEN_MAX objects.
+/* seen.h - which version of each object was shown: so that a list that is told again shows only
+ * what has changed. Pure. Bounded: SEEN_MAX objects.
  */
 #ifndef CLI_COMMON_SEEN_H
 #define CLI_COMMON_SEEN_H
@@ -20,8 +20,8 @@ void seen_fini(struct seen *seen);
 /* Takes an object; *out_is_new: this version was not seen. False: there are too many. */
 bool seen_add(struct seen *seen, struct json_object *object, bool *out_is_new);
 void seen_remove(struct seen *seen, struct json_object *object);
-/* Between seen_begin() and seen_end() all objects are told again; the end returns how many that were
- * seen were not told, and forgets them. */
+/* Between seen_begin() and seen_end() all objects are told again; the end returns how many that
+ * were seen were not told, and forgets them. */
 void seen_begin(struct seen *seen);
 size_t seen_end(struct seen *seen);
 

@@ -86,7 +86,7 @@ static size_t on_bytes(char *bytes, size_t size, size_t n, void *ctx)
         return stream->failure.failed ? 0 : size * n;
     }
     return stream->sink.on_bytes(stream->sink.ctx, bytes, size * n, &stream->refused) ? size * n
-                                                                                     : 0;
+                                                                                      : 0;
 }
 
 /* The empty line ends them. */

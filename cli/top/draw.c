@@ -1,4 +1,5 @@
-/* draw.c - see draw.h. The head, the sections, the strip about the selected row, the line of keys. */
+/* draw.c - see draw.h. The head, the sections, the strip about the selected row, the line of keys.
+ */
 #include "cli/top/draw.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 enum {
     HEAD_ROWS = 2,
-    STRIP_ROWS = 5, /* a line between, the name, three of text */
+    STRIP_ROWS = 5,  /* a line between, the name, three of text */
     ROOMY_ROWS = 20, /* from here on with the strip and lines between sections */
     LINE = 2 * NOW_TEXT_MAX + 3 * NOW_NAME_MAX,
 };
@@ -253,7 +254,8 @@ static void draw_foot(const struct top *top, struct frame *frame)
     } else if (!top->link.is_connected && top->link.why[0] != '\0') {
         (void)frame_put(frame, row, 0, frame->columns, STYLE_BAD, top->link.why);
     } else {
-        (void)snprintf(text, sizeof text, "q quit  arrows select  s sort  r reverse  d describe%s  ? help",
+        (void)snprintf(text, sizeof text,
+                       "q quit  arrows select  s sort  r reverse  d describe%s  ? help",
                        top_may_abort(top) ? "  a abort" : "");
         (void)frame_put(frame, row, 0, frame->columns, STYLE_DIM, text);
     }
@@ -275,8 +277,8 @@ static void draw_page(const struct top *top, struct frame *frame)
         }
         at += n + (at[n] == '\n');
     }
-    (void)snprintf(text, sizeof text, "q back  arrows scroll  %zu of %zu lines", top->page_first + 1,
-                   top->page_lines);
+    (void)snprintf(text, sizeof text, "q back  arrows scroll  %zu of %zu lines",
+                   top->page_first + 1, top->page_lines);
     (void)frame_put(frame, frame->rows - 1, 0, frame->columns, STYLE_DIM, text);
 }
 

@@ -13,7 +13,7 @@ typedef enum style fill_fn(const struct top *top, const struct now_row *row, cha
 
 struct draw_column {
     const char *title;
-    int width; /* at least; 0 ends the list */
+    int width;  /* at least; 0 ends the list */
     bool grows; /* up to what its cells need; the last column of a section: to the end */
     bool is_right;
     int rank; /* those with the highest go first; 0: never */
@@ -58,8 +58,7 @@ static enum style fill_state(const struct top *top, const struct now_row *row, c
 {
     (void)top;
     (void)text_copy(out, CELL, row->state);
-    if (row->progress.recovering || row->progress.resolving ||
-        text_equal(row->state, "Blocked"))
+    if (row->progress.recovering || row->progress.resolving || text_equal(row->state, "Blocked"))
         return STYLE_BAD;
     return text_equal(row->state, "Aborting") ? STYLE_BUSY : STYLE_PLAIN;
 }
@@ -340,16 +339,22 @@ static struct layout lay_out(const struct draw_section *what)
 
 /* ---- drawing ---- */
 
-static void put(struct frame *frame, int row, int column, int width, bool is_right,
-                enum style style, const char *text)
+/* Where a cell is. */
+struct place {
+    int row, column, width;
+    bool is_right;
+};
+
+static void put(struct frame *frame, const struct place *at, enum style style, const char *text)
 {
-    bool is_cut = frame_width(text) > width;
-    if (is_right && !is_cut)
-        frame_put_right(frame, row, column, width, style, text);
+    bool is_cut = frame_width(text) > at->width;
+    if (at->is_right && !is_cut)
+        frame_put_right(frame, at->row, at->column, at->width, style, text);
     else
-        (void)frame_put(frame, row, column, is_cut ? width - 1 : width, style, text);
+        (void)frame_put(frame, at->row, at->column, is_cut ? at->width - 1 : at->width, style,
+                        text);
     if (is_cut)
-        (void)frame_put(frame, row, column + width - 1, 1, style, "~");
+        (void)frame_put(frame, at->row, at->column + at->width - 1, 1, style, "~");
 }
 
 static void draw_row(const struct draw_section *what, const struct layout *layout, int row,
@@ -362,8 +367,8 @@ static void draw_row(const struct draw_section *what, const struct layout *layou
         if (layout->widths[i] == 0)
             continue;
         enum style style = layout->columns[i].fill(what->top, of, cell);
-        put(what->frame, row, column, layout->widths[i], layout->columns[i].is_right,
-            is_stale ? STYLE_DIM : style, cell);
+        const struct place at = {row, column, layout->widths[i], layout->columns[i].is_right};
+        put(what->frame, &at, is_stale ? STYLE_DIM : style, cell);
         column += layout->widths[i] + GAP;
     }
     if (!what->top->is_plain && of->key == what->top->selected)
@@ -379,8 +384,8 @@ void draw_section(const struct draw_section *what, int row)
         first_title(what, layout.widths[0], title);
         if (layout.widths[i] == 0)
             continue;
-        put(what->frame, row, column, layout.widths[i], layout.columns[i].is_right, STYLE_TITLE,
-            i == 0 ? title : layout.columns[i].title);
+        const struct place at = {row, column, layout.widths[i], layout.columns[i].is_right};
+        put(what->frame, &at, STYLE_TITLE, i == 0 ? title : layout.columns[i].title);
         column += layout.widths[i] + GAP;
     }
     for (size_t i = 0; i < what->shown; i++)

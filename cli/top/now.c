@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/common/kinds.h"
@@ -49,18 +50,11 @@ void now_fini(struct now *now)
 
 #define CLEAN(array, text) table_clean((array), sizeof(array), (text))
 
-/* FNV-1a, with the kind and a separator no name contains. */
 static uint64_t key_of(enum now_kind kind, struct json_object *object)
 {
-    const char *const parts[] = {view_text(object, "metadata.namespace"),
-                                 view_text(object, "metadata.name")};
-    uint64_t key = (UINT64_C(14695981039346656037) ^ (unsigned)kind) * UINT64_C(1099511628211);
-    for (size_t i = 0; i < COUNT(parts); i++) {
-        for (const char *c = parts[i]; *c != '\0'; c++)
-            key = (key ^ (unsigned char)*c) * UINT64_C(1099511628211);
-        key = (key ^ 0xff) * UINT64_C(1099511628211);
-    }
-    return key;
+    uint64_t key = hash_number(HASH_START, kind);
+    key = hash_word(key, view_text(object, "metadata.namespace"));
+    return hash_word(key, view_text(object, "metadata.name"));
 }
 
 static enum now_kind kind_of(enum now_section section)

@@ -1,5 +1,5 @@
-/* now.h - what `ferry top` knows: migrations that have not ended, open incidents, drains. Pure: events
- * of watches go in.
+/* now.h - what `ferry top` knows: migrations that have not ended, open incidents, drains. Pure:
+ * events of watches go in.
  *
  * Bounded: NOW_ROWS_MAX objects of a kind are kept, those that move before those that wait; the
  * others are counted. After a watch has begun again, what it did not tell is dropped.
@@ -22,19 +22,19 @@ struct now_row {
     bool is_told; /* since the watch has begun */
     uint64_t key; /* of kind, namespace and name */
     char ns[NOW_NODE_MAX], name[NOW_NAME_MAX], guest[NOW_NAME_MAX];
-    char from[NOW_NODE_MAX], to[NOW_NODE_MAX];       /* from: also an incident's or drain's node */
-    char state[PROGRESS_WORD_MAX];                   /* as `ferry get` shows it */
-    char reason[PROGRESS_WORD_MAX];                  /* of a wait, typed; cause of an incident */
-    char text[NOW_TEXT_MAX];                         /* why it waits; what the monitor decided */
-    char note[NOW_TEXT_MAX];                         /* on the ETA; what to do about an incident */
+    char from[NOW_NODE_MAX], to[NOW_NODE_MAX]; /* from: also an incident's or drain's node */
+    char state[PROGRESS_WORD_MAX];             /* as `ferry get` shows it */
+    char reason[PROGRESS_WORD_MAX];            /* of a wait, typed; cause of an incident */
+    char text[NOW_TEXT_MAX];                   /* why it waits; what the monitor decided */
+    char note[NOW_TEXT_MAX];                   /* on the ETA; what to do about an incident */
     char migration[NOW_NAME_MAX], policy[NOW_NAME_MAX], plane[PROGRESS_WORD_MAX];
-    char guest_at[PROGRESS_WORD_MAX];                /* of an incident's verdict */
-    bool has_verdict, is_asked;                      /* asked: for the verdict */
-    int64_t created_ms, since_ms, deadline_ms;       /* wall; 0: unknown or none */
-    int64_t eta_low_ms, eta_high_ms;                 /* < 0: unknown */
-    int64_t downtime_ms, max_downtime_ms;            /* expected; limit. < 0: unknown */
-    int64_t moved, total, blocked;                   /* of a drain */
-    struct progress progress;                        /* of a migration */
+    char guest_at[PROGRESS_WORD_MAX];          /* of an incident's verdict */
+    bool has_verdict, is_asked;                /* asked: for the verdict */
+    int64_t created_ms, since_ms, deadline_ms; /* wall; 0: unknown or none */
+    int64_t eta_low_ms, eta_high_ms;           /* < 0: unknown */
+    int64_t downtime_ms, max_downtime_ms;      /* expected; limit. < 0: unknown */
+    int64_t moved, total, blocked;             /* of a drain */
+    struct progress progress;                  /* of a migration */
 };
 
 struct now {

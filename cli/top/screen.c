@@ -28,7 +28,7 @@ static struct {
     bool is_open;
     int signals;
     sigset_t before;
-    struct termios terminal; /* as it was */
+    struct termios terminal;   /* as it was */
     char restore[RESTORE_MAX]; /* what ends the alternate screen */
     size_t n_restore;
     SCREEN *screen;
@@ -98,9 +98,8 @@ static void keep_restore(void)
 
 static void set_colours(bool coloured)
 {
-    static const short colours[STYLE_COUNT] = {[STYLE_GOOD] = COLOR_GREEN,
-                                               [STYLE_BUSY] = COLOR_YELLOW,
-                                               [STYLE_BAD] = COLOR_RED};
+    static const short colours[STYLE_COUNT] = {
+        [STYLE_GOOD] = COLOR_GREEN, [STYLE_BUSY] = COLOR_YELLOW, [STYLE_BAD] = COLOR_RED};
     if (!coloured || !has_colors())
         return;
     (void)start_color();
@@ -170,8 +169,8 @@ static attr_t attributes_of(const struct frame_cell *cell)
 
 static short pair_of(const struct frame_cell *cell)
 {
-    bool is_coloured = cell->style == STYLE_GOOD || cell->style == STYLE_BUSY ||
-                       cell->style == STYLE_BAD;
+    bool is_coloured =
+        cell->style == STYLE_GOOD || cell->style == STYLE_BUSY || cell->style == STYLE_BAD;
     return is_coloured && has_colors() ? (short)cell->style : 0;
 }
 
@@ -205,10 +204,10 @@ static int translate(int key)
 {
     static const struct {
         int key, means;
-    } keys[] = {{KEY_UP, TOP_KEY_UP},       {KEY_DOWN, TOP_KEY_DOWN},
+    } keys[] = {{KEY_UP, TOP_KEY_UP},         {KEY_DOWN, TOP_KEY_DOWN},
                 {KEY_PPAGE, TOP_KEY_PAGE_UP}, {KEY_NPAGE, TOP_KEY_PAGE_DOWN},
-                {KEY_HOME, TOP_KEY_HOME},   {KEY_END, TOP_KEY_END},
-                {KEY_ENTER, TOP_KEY_ENTER}, {KEY_RESIZE, TOP_KEY_REDRAW}};
+                {KEY_HOME, TOP_KEY_HOME},     {KEY_END, TOP_KEY_END},
+                {KEY_ENTER, TOP_KEY_ENTER},   {KEY_RESIZE, TOP_KEY_REDRAW}};
     for (size_t i = 0; i < COUNT(keys); i++)
         if (keys[i].key == key)
             return keys[i].means;

@@ -14,7 +14,15 @@
 enum { PATH_MAX_ = FOLLOW_PATH_MAX, BODY_MAX = 512 };
 
 /* The short requests. */
-enum errand { ERRAND_NONE, ERRAND_HEALTH, ERRAND_RIGHT, ERRAND_VERDICT, ERRAND_OBJECT, ERRAND_EVENTS, ERRAND_ABORT };
+enum errand {
+    ERRAND_NONE,
+    ERRAND_HEALTH,
+    ERRAND_RIGHT,
+    ERRAND_VERDICT,
+    ERRAND_OBJECT,
+    ERRAND_EVENTS,
+    ERRAND_ABORT
+};
 
 struct watching {
     struct session *session;
@@ -28,12 +36,12 @@ struct session {
     struct client *client;
     struct streams *streams;
     struct watching watches[NOW_KINDS];
-    int64_t heard_ms; /* mono: when the appliance last said something */
+    int64_t heard_ms;              /* mono: when the appliance last said something */
     bool has_changed, got_through; /* got through: a watch is connected */
-    enum errand errand, wished; /* under way; wished: the next one */
-    struct stream *stream;      /* of the errand */
-    struct buf answer, page;    /* page: of an object, until its events have come */
-    char uid[NOW_NODE_MAX];     /* of that object */
+    enum errand errand, wanted;    /* under way; wanted: the next one */
+    struct stream *stream;         /* of the errand */
+    struct buf answer, page;       /* page: of an object, until its events have come */
+    char uid[NOW_NODE_MAX];        /* of that object */
     uint64_t verdict_key;
     int columns;
 };
@@ -155,10 +163,10 @@ static void on_end(void *ctx, const struct err *err)
         return;
     }
     hear(s);
-    OWNED(json_object) answer =
-        errand != ERRAND_HEALTH ? json_parse(s->answer.data != NULL ? s->answer.data : "",
-                                             s->answer.length, "the answer", &unreadable)
-                                : NULL;
+    OWNED(json_object) answer = errand != ERRAND_HEALTH
+                                    ? json_parse(s->answer.data != NULL ? s->answer.data : "",
+                                                 s->answer.length, "the answer", &unreadable)
+                                    : NULL;
     if (errand != ERRAND_HEALTH && answer == NULL)
         take_failure(s, errand, &unreadable);
     else
@@ -215,32 +223,33 @@ static void begin_verdict(struct session *s, const struct now_row *row)
         begin_errand(s, ERRAND_VERDICT, &request);
 }
 
-static void begin_wish(struct session *s)
+static void begin_command(struct session *s)
 {
     const struct top_target *target = &s->top->target;
     char path[KINDS_PATH_MAX], abort_path[KINDS_PATH_MAX + 8];
     struct err err = {0};
-    enum errand wished = s->wished;
-    s->wished = ERRAND_NONE;
+    enum errand wanted = s->wanted;
+    s->wanted = ERRAND_NONE;
     if (!kind_path(target->kind, target->ns[0] != '\0' ? target->ns : NULL, target->name, path,
                    &err)) {
-        take_failure(s, wished, &err);
+        take_failure(s, wanted, &err);
         return;
     }
     (void)snprintf(abort_path, sizeof abort_path, "%s/abort", path);
     const struct stream_request get = {"GET", path, NULL, SESSION_ANSWER_MS};
     const struct stream_request abort = {"PUT", abort_path, "{}", SESSION_ANSWER_MS};
-    begin_errand(s, wished, wished == ERRAND_ABORT ? &abort : &get);
+    begin_errand(s, wanted, wanted == ERRAND_ABORT ? &abort : &get);
 }
 
-/* The most urgent one. A right that could not be asked for is asked for again with the next health. */
+/* The most urgent one. A right that could not be asked for is asked for again with the next health.
+ */
 static void next_errand(struct session *s)
 {
     const char *ns = top_right_wanted(s->top);
     const struct now_row *row = NULL;
     bool is_silent = clock_mono_ms(s->clock) - s->heard_ms >= SESSION_SILENT_MS;
-    if (s->wished != ERRAND_NONE)
-        begin_wish(s);
+    if (s->wanted != ERRAND_NONE)
+        begin_command(s);
     else if (is_silent)
         begin_health(s);
     else if (ns != NULL && !s->top->is_plain)
@@ -359,13 +368,13 @@ unsigned session_wait(struct session *session, const int *descriptors, size_t n,
     return readable;
 }
 
-void session_wish(struct session *session, enum top_wish wish, int columns)
+void session_command(struct session *session, enum top_command command, int columns)
 {
     session->columns = columns;
-    if (wish == WISH_DESCRIBE)
-        session->wished = ERRAND_OBJECT;
-    if (wish == WISH_ABORT)
-        session->wished = ERRAND_ABORT;
+    if (command == COMMAND_DESCRIBE)
+        session->wanted = ERRAND_OBJECT;
+    if (command == COMMAND_ABORT)
+        session->wanted = ERRAND_ABORT;
 }
 
 bool session_has_changed(struct session *session)

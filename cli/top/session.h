@@ -26,7 +26,7 @@ DEFINE_OWNED(session)
  * of streams_wait(). */
 unsigned session_wait(struct session *session, const int *descriptors, size_t n, int64_t most_ms);
 /* What a key asked for, about top->target. columns: of the page. */
-void session_wish(struct session *session, enum top_wish wish, int columns);
+void session_command(struct session *session, enum top_command command, int columns);
 /* Did something change since this was last asked? */
 bool session_has_changed(struct session *session);
 /* Everything is known: rows and the verdicts of incidents. */

@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 static const char *const sort_names[SORT_COUNT] = {
-    [SORT_ETA] = "ETA",   [SORT_REMAINING] = "remaining", [SORT_DIRTY] = "dirty rate",
+    [SORT_ETA] = "ETA", [SORT_REMAINING] = "remaining", [SORT_DIRTY] = "dirty rate",
     [SORT_AGE] = "age", [SORT_NAME] = "name",
 };
 
@@ -186,7 +186,8 @@ static bool can_be_aborted(const struct now_row *row)
 const char *top_right_wanted(const struct top *top)
 {
     const struct now_row *row = top_selected(top);
-    bool is_known = row != NULL && top->right != RIGHT_UNKNOWN && text_equal(top->right_ns, row->ns);
+    bool is_known =
+        row != NULL && top->right != RIGHT_UNKNOWN && text_equal(top->right_ns, row->ns);
     return can_be_aborted(row) && !is_known ? row->ns : NULL;
 }
 
@@ -285,13 +286,13 @@ static void begin_abort(struct top *top)
     }
 }
 
-static enum top_wish describe(struct top *top)
+static enum top_command describe(struct top *top)
 {
     const struct now_row *row = top_selected(top);
     if (row == NULL)
-        return WISH_NOTHING;
+        return COMMAND_NOTHING;
     aim(top, row);
-    return WISH_DESCRIBE;
+    return COMMAND_DESCRIBE;
 }
 
 static void show_help(struct top *top)
@@ -306,51 +307,58 @@ static int translate(int key)
 {
     static const struct {
         int key, means;
-    } keys[] = {{'k', TOP_KEY_UP},   {'j', TOP_KEY_DOWN},      {'g', TOP_KEY_HOME},
-                {'G', TOP_KEY_END},  {' ', TOP_KEY_PAGE_DOWN}, {'b', TOP_KEY_PAGE_UP},
-                {'\r', TOP_KEY_ENTER}, {'\n', TOP_KEY_ENTER},    {27, TOP_KEY_ESCAPE},
-                {12, TOP_KEY_REDRAW}, {'h', '?'}};
+    } keys[] = {{'k', TOP_KEY_UP},
+                {'j', TOP_KEY_DOWN},
+                {'g', TOP_KEY_HOME},
+                {'G', TOP_KEY_END},
+                {' ', TOP_KEY_PAGE_DOWN},
+                {'b', TOP_KEY_PAGE_UP},
+                {'\r', TOP_KEY_ENTER},
+                {'\n', TOP_KEY_ENTER},
+                {27, TOP_KEY_ESCAPE},
+                {12, TOP_KEY_REDRAW},
+                {'h', '?'}};
     for (size_t i = 0; i < COUNT(keys); i++)
         if (keys[i].key == key)
             return keys[i].means;
     return key;
 }
 
-static enum top_wish press_in_list(struct top *top, int key, size_t page_rows)
+static enum top_command press_in_list(struct top *top, int key, size_t page_rows)
 {
     switch (key) {
-    case 'q': return WISH_QUIT;
+    case 'q': return COMMAND_QUIT;
     case 's': top->sort = (enum top_sort)((top->sort + 1) % SORT_COUNT); break;
     case 'r': top->is_reversed = !top->is_reversed; break;
     case 'a': begin_abort(top); break;
     case '?': show_help(top); break;
     case 'd':
     case TOP_KEY_ENTER: return describe(top);
-    case TOP_KEY_REDRAW: return WISH_REDRAW;
+    case TOP_KEY_REDRAW: return COMMAND_REDRAW;
     default: move_selection(top, key, page_rows); break;
     }
-    return WISH_NOTHING;
+    return COMMAND_NOTHING;
 }
 
-static enum top_wish press_in_page(struct top *top, int key, size_t page_rows)
+static enum top_command press_in_page(struct top *top, int key, size_t page_rows)
 {
     if (key == TOP_KEY_REDRAW)
-        return WISH_REDRAW;
+        return COMMAND_REDRAW;
     if (key == 'q' || key == TOP_KEY_ESCAPE || key == TOP_KEY_ENTER || key == '?')
         top->view = VIEW_LIST;
     else
         scroll_page(top, key, page_rows);
-    return WISH_NOTHING;
+    return COMMAND_NOTHING;
 }
 
-enum top_wish top_press(struct top *top, int key, size_t page_rows)
+enum top_command top_press(struct top *top, int key, size_t page_rows)
 {
     if (top->view == VIEW_CONFIRM) {
         top->view = VIEW_LIST;
         if (key == 'y' || key == 'Y')
-            return WISH_ABORT;
+            return COMMAND_ABORT;
         top_say(top, false, "nothing was aborted");
-        return WISH_NOTHING;
+        return COMMAND_NOTHING;
     }
     top->message[0] = '\0';
     key = translate(key);

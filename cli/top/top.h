@@ -1,5 +1,5 @@
-/* top.h - what `ferry top` shows and what its keys do. Pure: rows and keys go in, orders for the verb
- * come out; draw.h makes a frame of it.
+/* top.h - what `ferry top` shows and what its keys do. Pure: rows and keys go in, orders for the
+ * verb come out; draw.h makes a frame of it.
  */
 #ifndef CLI_TOP_TOP_H
 #define CLI_TOP_TOP_H
@@ -26,7 +26,7 @@ enum top_key {
 };
 
 /* What the verb has to do. */
-enum top_wish { WISH_NOTHING, WISH_QUIT, WISH_DESCRIBE, WISH_ABORT, WISH_REDRAW };
+enum top_command { COMMAND_NOTHING, COMMAND_QUIT, COMMAND_DESCRIBE, COMMAND_ABORT, COMMAND_REDRAW };
 struct top_target {
     enum kind kind;
     char ns[NOW_NODE_MAX], name[NOW_NAME_MAX], guest[NOW_NAME_MAX];
@@ -50,8 +50,8 @@ struct top {
     bool is_plain; /* one frame of everything, without keys */
     enum top_sort sort;
     bool is_reversed;
-    uint64_t selected; /* key of a row; 0: none */
-    bool is_chosen;    /* by a key; until then the first row is selected, whichever that is */
+    uint64_t selected;  /* key of a row; 0: none */
+    bool is_chosen;     /* by a key; until then the first row is selected, whichever that is */
     size_t selected_at; /* its place among all rows, for when it goes */
     enum top_view view;
     struct top_target target; /* of a confirmation or page */
@@ -61,7 +61,7 @@ struct top {
     size_t page_first, page_lines;
     char page_title[TOP_TITLE_MAX];
     char message[TOP_MESSAGE_MAX];
-    bool is_failure; /* the message */
+    bool is_failure;         /* the message */
     int64_t message_ends_ms; /* wall */
 };
 void top_init(struct top *top);
@@ -76,7 +76,7 @@ bool top_rows(const struct top *top, struct top_rows *out); /* false: no memory 
 void top_rows_fini(struct top_rows *rows);
 
 /* A key; page_rows: how many rows a page has. */
-enum top_wish top_press(struct top *top, int key, size_t page_rows);
+enum top_command top_press(struct top *top, int key, size_t page_rows);
 /* After rows changed: the selected row is one that is there, or the one that took its place. */
 void top_settle(struct top *top);
 const struct now_row *top_selected(const struct top *top); /* NULL: none */

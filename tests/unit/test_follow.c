@@ -11,13 +11,13 @@
 #include "cli/common/seen.h"
 #include "cli/common/view.h"
 
-#define LINE(type, name, version)                                                           \
-    "{\"type\":\"" type "\",\"object\":{\"metadata\":{\"name\":\"" name                     \
+#define LINE(type, name, version)                                       \
+    "{\"type\":\"" type "\",\"object\":{\"metadata\":{\"name\":\"" name \
     "\",\"resourceVersion\":\"" version "\"}}}\n"
-#define END_OF_LIST(version)                                                                \
-    "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" version       \
+#define END_OF_LIST(version)                                                          \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" version \
     "\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
-#define GONE                                                                                \
+#define GONE                                                                                   \
     "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\"," \
     "\"message\":\"too old\"}}\n"
 
@@ -39,9 +39,10 @@ static void on_event(void *ctx, enum follow_event event, struct json_object *obj
 static void begin(struct heard *heard, const char *version)
 {
     struct err err = {0};
-    const struct follow_spec spec = {
-        .path = "/x", .labels = "app=web,!old", .fields = "status.phase!=Failed",
-        .version = version};
+    const struct follow_spec spec = {.path = "/x",
+                                     .labels = "app=web,!old",
+                                     .fields = "status.phase!=Failed",
+                                     .version = version};
     const struct follow_sink sink = {heard, on_event};
     memset(heard, 0, sizeof *heard);
     clock_fake_init(&heard->clock, 0);
@@ -130,7 +131,8 @@ static void a_version_that_is_gone_is_not_asked_for_again(void **state)
 static void lines_may_come_in_any_pieces(void **state)
 {
     (void)state;
-    static const char all[] = LINE("ADDED", "a", "1") "\n" END_OF_LIST("2") LINE("DELETED", "a", "3");
+    static const char all[] =
+        LINE("ADDED", "a", "1") "\n" END_OF_LIST("2") LINE("DELETED", "a", "3");
     for (size_t piece = 1; piece < sizeof all; piece += 7) {
         struct heard heard;
         struct err err = {0};

@@ -23,7 +23,7 @@ static char *drawn(const struct top *top, int rows, int columns)
 static void press(struct top *top, const char *keys)
 {
     for (; *keys != '\0'; keys++)
-        assert_int_equal(top_press(top, *keys, 10), WISH_NOTHING);
+        assert_int_equal(top_press(top, *keys, 10), COMMAND_NOTHING);
 }
 
 static void allow(struct top *top)
@@ -34,7 +34,7 @@ static void allow(struct top *top)
 
 /* ---- frames ---- */
 
-static void a_fleet_looks_like_that(void **state)
+static void a_frame_has_its_golden_form(void **state)
 {
     (void)state;
     static const struct {
@@ -314,9 +314,9 @@ static void an_abort_needs_a_role_a_connection_and_a_yes(void **state)
     assert_int_equal(top.view, VIEW_CONFIRM);
     OWNED_TEXT asks = drawn(&top, 24, 80);
     assert_non_null(strstr(asks, "Abort migration-web of guest web? y: yes, any other key: no"));
-    assert_int_equal(top_press(&top, '\n', 10), WISH_NOTHING); /* Enter is no yes */
+    assert_int_equal(top_press(&top, '\n', 10), COMMAND_NOTHING); /* Enter is no yes */
     press(&top, "a");
-    assert_int_equal(top_press(&top, 'y', 10), WISH_ABORT);
+    assert_int_equal(top_press(&top, 'y', 10), COMMAND_ABORT);
     assert_string_equal(top.target.name, "migration-web");
     top.right = RIGHT_NO;
     press(&top, "a");
@@ -339,7 +339,7 @@ static void a_confirmation_is_about_what_it_names(void **state)
     stage_tell(&top, NOW_MIGRATIONS, FOLLOW_DELETED, stage_moving(&web));
     top_settle(&top);
     assert_string_not_equal(selected(&top), "web");
-    assert_int_equal(top_press(&top, 'y', 10), WISH_ABORT);
+    assert_int_equal(top_press(&top, 'y', 10), COMMAND_ABORT);
     assert_string_equal(top.target.name, "migration-web");
     top_fini(&top);
 }
@@ -353,7 +353,7 @@ static void an_incident_cannot_be_aborted_but_described(void **state)
     press(&top, "jjjjja");
     assert_int_equal(top.view, VIEW_LIST);
     assert_null(top_right_wanted(&top));
-    assert_int_equal(top_press(&top, 'd', 10), WISH_DESCRIBE);
+    assert_int_equal(top_press(&top, 'd', 10), COMMAND_DESCRIBE);
     assert_int_equal(top.target.kind, KIND_INCIDENT);
     top_fini(&top);
 }
@@ -370,14 +370,14 @@ static void a_page_scrolls_to_its_end_and_no_further(void **state)
     assert_non_null(strstr(text, "WAITING     for how long"));
     press(&top, "q");
     assert_int_equal(top.view, VIEW_LIST);
-    assert_int_equal(top_press(&top, 'q', 10), WISH_QUIT);
+    assert_int_equal(top_press(&top, 'q', 10), COMMAND_QUIT);
     top_fini(&top);
 }
 
 TEST_FILE(test_top)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fleet_looks_like_that),
+        cmocka_unit_test(a_frame_has_its_golden_form),
         cmocka_unit_test(a_plain_frame_has_everything_and_no_keys),
         cmocka_unit_test(a_lost_connection_is_seen_and_rows_are_dim),
         cmocka_unit_test(every_size_can_be_drawn),

@@ -3,6 +3,8 @@
 #ifndef TESTS_UNIT_TEST_TOP_STAGE_H
 #define TESTS_UNIT_TEST_TOP_STAGE_H
 
+#include "tests/test.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +18,8 @@ enum { STAGE_TEXT = 4096 };
 static const int64_t stage_wall_ms = INT64_C(1795032000000);
 
 /* printf's arguments; the object is the caller's. */
-__attribute__((format(printf, 1, 2))) static inline struct json_object *stage_object(const char *fmt,
-                                                                                     ...)
+__attribute__((format(printf, 1, 2))) static inline struct json_object *stage_object(
+    const char *fmt, ...)
 {
     char text[STAGE_TEXT];
     struct err err = {0};
@@ -83,9 +85,10 @@ static inline struct json_object *stage_incident(const char *guest, const char *
 
 static inline struct json_object *stage_drain(void)
 {
-    return stage_object("{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"nodeName\":\"n1\"},\"status\":{"
-                        "\"state\":\"Draining\",\"moved\":3,\"total\":8,\"blocked\":2,"
-                        "\"etaSeconds\":125,\"deadline\":\"2026-11-18T22:00:00Z\"}}");
+    return stage_object(
+        "{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"nodeName\":\"n1\"},\"status\":{"
+        "\"state\":\"Draining\",\"moved\":3,\"total\":8,\"blocked\":2,"
+        "\"etaSeconds\":125,\"deadline\":\"2026-11-18T22:00:00Z\"}}");
 }
 
 static inline void stage_verdict(struct top *top)
