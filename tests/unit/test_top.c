@@ -84,6 +84,26 @@ static void a_lost_connection_is_seen_and_rows_are_dim(void **state)
     top_fini(&top);
 }
 
+/* db writes 180 MiB/s, web 32, and 110 are sent; till is in post-copy. */
+static void rates_are_red_where_pre_copy_cannot_end(void **state)
+{
+    (void)state;
+    static const bool is_red[] = {false, false, true};
+    struct top top;
+    struct frame frame;
+    stage_fleet(&top);
+    assert_true(frame_init(&frame, 24, 80));
+    top_draw(&top, &frame);
+    for (int i = 0; i < 3; i++) {
+        bool red = false;
+        for (int column = 0; column < 80; column++)
+            red = red || frame_cell(&frame, 4 + i, column)->style == STYLE_BAD;
+        assert_int_equal(red, is_red[i]);
+    }
+    frame_fini(&frame);
+    top_fini(&top);
+}
+
 /* Every size draws inside of its frame (the cells assert), and a row is as wide as the frame. */
 static void every_size_can_be_drawn(void **state)
 {
@@ -380,6 +400,7 @@ TEST_FILE(test_top)
         cmocka_unit_test(a_frame_has_its_golden_form),
         cmocka_unit_test(a_plain_frame_has_everything_and_no_keys),
         cmocka_unit_test(a_lost_connection_is_seen_and_rows_are_dim),
+        cmocka_unit_test(rates_are_red_where_pre_copy_cannot_end),
         cmocka_unit_test(every_size_can_be_drawn),
         cmocka_unit_test(the_selected_row_is_among_those_that_are_shown),
         cmocka_unit_test(what_a_terminal_would_obey_does_not_reach_it),
