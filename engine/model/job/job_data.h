@@ -77,10 +77,20 @@ struct job_monitor { /* engine/data/monitor_driver.h */
     unsigned resume_tries;
 };
 
+/* As it is kept: thousands of migrations have none, or a short one. */
+struct job_error {
+    enum err_code code;
+    int hv_domain, hv_code;
+    char *text; /* NULL: none */
+};
+void job_error_set(struct job_error *error, enum err_code code, const char *text); /* copies */
+void job_error_fini(struct job_error *error);
+const char *job_error_text(const struct job_error *error); /* never NULL */
+
 struct job_result {
 #define RESULT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-    struct err error;                  /* error of the migrate call */
+    struct job_error error;            /* of the migrate call */
     struct verdict_rows *verdict_rows; /* the verdict; NULL: not analysed yet */
     bool residue;       /* final: a definition seems to be left behind; observed once */
     bool observe_later; /* final: both sides are to be observed once more, at queue.wake_ms */
