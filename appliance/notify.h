@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct notify {
-    int fd; /* -1: nobody listens */
-    bool is_ready; /* READY=1 has been sent */
+    int fd;              /* -1: nobody listens */
+    bool is_ready;       /* READY=1 has been sent */
     int64_t watchdog_ms; /* half of what systemd waits; 0: it does not watch */
     int64_t fed_ms;      /* monotonic */
     char status[160];    /* as last sent */

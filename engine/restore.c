@@ -70,8 +70,7 @@ static bool restore_by_hand(struct job *job, const struct store_job *row)
     job->abort.asked = job->abort.requester[0] != '\0';
     job->call.moved = job->phase == PHASE_RUNNING;
     recovery_read_unsafe(job, row->recovery.unsafe);
-    job_error_set(&job->result.error,
-                  row->result.error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE,
+    job_error_set(&job->result.error, row->result.error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE,
                   row->result.error_text);
     job->result.error.hv_code = (int)row->result.error_hv_code;
     job->result.error.hv_domain = (int)row->result.error_hv_domain;

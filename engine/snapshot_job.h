@@ -74,8 +74,8 @@ struct snapshot_job {
 #define STREAM_FIELD JOB_MEMBER
 #include "store/job_fields.def"
         const char *source_address, *target_address; /* NULL, "": libvirt's choice */
-        unsigned port_min, port_max; /* where the target accepts streams */
-        int64_t stopped_since_ms;    /* wall: paused for the switch-over since; 0: not */
+        unsigned port_min, port_max;                 /* where the target accepts streams */
+        int64_t stopped_since_ms; /* wall: paused for the switch-over since; 0: not */
     } stream;
     struct {
         bool has_sample;

@@ -62,8 +62,7 @@ static void reason_from_error(const struct job *job, bool stayed, char *out, siz
         (void)snprintf(out, out_bytes, "virError(Code=%d, Domain=%d, Message='%.400s')",
                        error->hv_code, error->hv_domain, job_error_text(error));
     else
-        (void)snprintf(out, out_bytes, "%s: %.450s", err_name(error->code),
-                       job_error_text(error));
+        (void)snprintf(out, out_bytes, "%s: %.450s", err_name(error->code), job_error_text(error));
 }
 
 /* The remedy for a stalled stream comes before the error that it caused. */

@@ -1,5 +1,5 @@
-/* test_cli_token.c - `ferry token` and `ferry kubeconfig` against an appliance with https: what they
- * print opens it, for the role that was asked for, until the token is deleted. */
+/* test_cli_token.c - `ferry token` and `ferry kubeconfig` against an appliance with https: what
+ * they print opens it, for the role that was asked for, until the token is deleted. */
 #include "tests/unit/test_cli_rig.h"
 
 static const char fleet[] = "hosts:\n- {name: a}\n- {name: b}\n"
@@ -22,8 +22,8 @@ static int serve(void **state)
     write_file(a->file, fleet);
     (void)snprintf(a->socket, sizeof a->socket, "%s.s", a->file);
     assert_int_equal(pipe(ends), 0);
-    char name[] = "ferry serve", simulate[] = "--simulate", dir[] = "--state", socket[] = "--socket",
-         listen[] = "--listen", address[] = "https://127.0.0.1:0";
+    char name[] = "ferry serve", simulate[] = "--simulate", dir[] = "--state",
+         socket[] = "--socket", listen[] = "--listen", address[] = "https://127.0.0.1:0";
     char *argv[] = {name,   simulate,  a->file, dir,     served.state,
                     socket, a->socket, listen,  address, NULL};
     a->pid = start_child(verb_serve, 9, argv, ends[1], ends[1]);
@@ -148,9 +148,11 @@ static void a_kubeconfig_has_the_certificate_and_a_token_that_works(void **state
     assert_int_equal(over_https(served, verb_get, "get guests web", found, out, sizeof out),
                      EXIT_DONE);
     /* -n: the role holds there only. */
-    assert_int_equal(over_https(served, verb_get, "get nodes", found, out, sizeof out), EXIT_FAILED);
+    assert_int_equal(over_https(served, verb_get, "get nodes", found, out, sizeof out),
+                     EXIT_FAILED);
 
-    assert_int_equal(run_all(verb_kubeconfig, "kubeconfig --name kc", out, sizeof out), EXIT_FAILED);
+    assert_int_equal(run_all(verb_kubeconfig, "kubeconfig --name kc", out, sizeof out),
+                     EXIT_FAILED);
     assert_non_null(strstr(out, "--name"));
     assert_int_equal(run(verb_token, "token delete kc", out, sizeof out), EXIT_DONE);
 }

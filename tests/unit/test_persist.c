@@ -42,7 +42,8 @@ static void expect_same_view(struct core_world *w, const struct fleet *loaded)
     publish_job(w->fleet, core_job(w), &before);
     publish_job(loaded, job, &after);
     before.wait.reason[0] = '\0'; /* why it waits is found out anew */
-    after.stream.source_address = before.stream.source_address; /* as configured: no node is loaded */
+    /* As configured: no node is loaded. */
+    after.stream.source_address = before.stream.source_address;
     after.stream.target_address = before.stream.target_address;
     after.stream.port_min = before.stream.port_min;
     after.stream.port_max = before.stream.port_max;

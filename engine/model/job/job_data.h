@@ -77,16 +77,6 @@ struct job_monitor { /* engine/data/monitor_driver.h */
     unsigned resume_tries;
 };
 
-/* As it is kept: thousands of migrations have none, or a short one. */
-struct job_error {
-    enum err_code code;
-    int hv_domain, hv_code;
-    char *text; /* NULL: none */
-};
-void job_error_set(struct job_error *error, enum err_code code, const char *text); /* copies */
-void job_error_fini(struct job_error *error);
-const char *job_error_text(const struct job_error *error); /* never NULL */
-
 struct job_result {
 #define RESULT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
