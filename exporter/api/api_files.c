@@ -1,4 +1,5 @@
-/* api_files.c - /runbooks, /alerts and /dashboards: files for operators, Prometheus and Grafana. */
+/* api_files.c - /docs, /runbooks, /alerts and /dashboards: files for operators, Prometheus
+ * and Grafana. */
 #include <string.h>
 
 #include "base/own.h"
@@ -19,13 +20,19 @@ const struct served_file *served_file_find(const char *folder, const char *name)
     return NULL;
 }
 
-static const char *type_of(const char *path)
+const char *served_file_type(const char *path)
 {
+    static const struct {
+        const char *end, *type;
+    } rows[] = {
+        {".json", "application/json"},         {".md", "text/markdown; charset=utf-8"},
+        {".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"},
+        {".css", "text/css; charset=utf-8"},   {".svg", "image/svg+xml"},
+    };
     const char *dot = strrchr(path, '.');
-    if (dot != NULL && strcmp(dot, ".json") == 0)
-        return "application/json";
-    if (dot != NULL && strcmp(dot, ".md") == 0)
-        return "text/markdown; charset=utf-8";
+    for (size_t i = 0; dot != NULL && i < COUNT(rows); i++)
+        if (strcmp(dot, rows[i].end) == 0)
+            return rows[i].type;
     return "text/plain; charset=utf-8";
 }
 
@@ -78,12 +85,17 @@ static void serve_from(const struct api_call *call, const char *folder,
     buf_init(&text, EXPORTER_PAGE_MAX);
     served_file_add(file, gate_config(call->x->gate)->external_url, &text);
     reply_buf(out_reply, 200, &text);
-    out_reply->type = type_of(file->path);
+    out_reply->type = served_file_type(file->path);
 }
 
 void serve_runbook(const struct api_call *call, struct http_reply *out_reply)
 {
     serve_from(call, "docs/runbooks", out_reply);
+}
+
+void serve_doc(const struct api_call *call, struct http_reply *out_reply)
+{
+    serve_from(call, "docs", out_reply);
 }
 
 void serve_alerts(const struct api_call *call, struct http_reply *out_reply)

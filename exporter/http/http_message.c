@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "exporter/http/http_stream.h"
 
-/* No page of Ferry runs a script or loads anything. */
+/* A page without a policy of its own runs no script and loads nothing. */
 #define HTML_POLICY                                                                          \
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; " \
     "base-uri 'none'; form-action 'none'"
@@ -94,7 +94,8 @@ enum MHD_Result http_send_body(struct MHD_Connection *connection, struct http_st
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (reply->type != NULL && text_has_prefix(reply->type, "text/html"))
-        (void)MHD_add_response_header(response, "Content-Security-Policy", HTML_POLICY);
+        (void)MHD_add_response_header(response, "Content-Security-Policy",
+                                      reply->policy != NULL ? reply->policy : HTML_POLICY);
     if (reply->allow[0] != '\0')
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
     if (reply->challenge) {
