@@ -8,9 +8,9 @@ import { ferry, isFinal, isMoving, source, state, target } from './story.js';
 
 export function Abort({ vmim }) {
   const { namespace: ns, name } = vmim.metadata, mode = state(vmim).mode;
-  if (isFinal(vmim) || !can('abort', ns) || state(vmim).abortRequested) return null;
-  const what = mode === 'PostCopy' ? 'The guest already runs on the target: a post-copy cannot be aborted without losing it, and libvirt will refuse.'
-    : isMoving(vmim) ? `The guest stays on ${source(vmim)} and goes on running. What was copied so far is thrown away.`
+  // A post-copy cannot be aborted: the guest already runs on the target.
+  if (isFinal(vmim) || mode === 'PostCopy' || !can('abort', ns) || state(vmim).abortRequested) return null;
+  const what = isMoving(vmim) ? `The guest stays on ${source(vmim)} and goes on running. What was copied so far is thrown away.`
       : `It has not begun; ${vmim.spec.vmiName} stays where it is.`;
   return html`<${Act} label="Abort" tone="danger-quiet" title=${`Abort the migration of ${vmim.spec.vmiName}?`} text=${what} verb="Abort migration" danger
     run=${() => send('PUT', `${at.migrations(ns, name)}/abort`, { value: {} })} done=${`${name}: abort requested`}/>`;

@@ -40,6 +40,7 @@ async function once(method, path, body, signal, accept) {
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(), DEADLINE_MS);
   const leave = () => deadline.abort();
+  if (signal?.aborted) leave();
   signal?.addEventListener('abort', leave);
   try {
     const answer = await fetch(path, { method, signal: deadline.signal, cache: 'no-store',
@@ -58,12 +59,22 @@ async function once(method, path, body, signal, accept) {
   }
 }
 
+// The appliance makes one query and one report at a time: of this page's the next begins when the last has ended.
+const turns = { query: Promise.resolve(), postmortem: Promise.resolve() };
+function inTurn(path, ask) {
+  const kind = path.split(/[/?]/, 1)[0];
+  if (!(kind in turns)) return ask();
+  const answer = turns[kind].then(ask);
+  turns[kind] = answer.catch(() => {});
+  return answer;
+}
+
 async function read(path, signal, accept) {
   for (let i = 1; ; i++) {
     try {
-      return await once('GET', path, undefined, signal, accept);
+      return await inTurn(path, () => once('GET', path, undefined, signal, accept));
     } catch (error) {
-      if (i === TRIES || !(error.status === 429 || error.status === 503)) throw error;
+      if (signal?.aborted || i === TRIES || !(error.status === 429 || error.status === 503)) throw error;
       await wait(300 * i * (1 + Math.random()));
     }
   }

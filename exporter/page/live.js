@@ -16,6 +16,7 @@ class Told {
   listeners = new Set();
   version = 0;
   timer = 0;
+  toldMs = -SHOW_MS;
   subscribe(listener) {
     this.listeners.add(listener);
     if (this.listeners.size === 1) this.begin?.();
@@ -28,9 +29,10 @@ class Told {
     if (this.timer !== 0) return;
     this.timer = setTimeout(() => {
       this.timer = 0;
+      this.toldMs = performance.now();
       this.version++;
       for (const listener of [...this.listeners]) listener(this.version);
-    }, SHOW_MS);
+    }, Math.max(0, this.toldMs + SHOW_MS - performance.now()));
   }
 }
 

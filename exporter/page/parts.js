@@ -24,8 +24,8 @@ export function docLink(href) {
   return found ? (found[1] ? to.runbook(found[2]) : to.doc(found[2], found[3])) : null;
 }
 export const DocLink = ({ path }) => {
-  const where = docLink(path), name = path.replace(/^.*\//, '').replace(/\.md/, '');
-  return where ? html`<a href=${where}>${name}</a>` : name;
+  const where = docLink(path), name = path.includes('runbooks/') ? `Runbook ${path.replace(/^.*\//, '').replace(/\.md.*/, '')}` : 'About such causes';
+  return where ? html`<a href=${where}>${name}</a>` : path;
 };
 export const GuestLink = ({ ns, name }) => html`<a href=${to.guest(ns, name)}>${ns !== 'default' && html`<span class="dim">${ns}/</span>`}${name}</a>`;
 export const NodeLink = ({ name }) => (name ? html`<a href=${to.node(name)}>${name}</a>` : html`<span class="dim">–</span>`);
@@ -85,7 +85,7 @@ export function Table({ columns, rows, keyOf, caption, empty }) {
   if (rows.length === 0) return empty ? html`<${Empty}>${empty}<//>` : null;
   return html`<div class="scroll"><table>${caption && html`<caption class="unseen">${caption}</caption>`}
     <thead><tr>${columns.map((c) => html`<th scope="col" class=${c.num ? 'num' : ''} key=${c.name}>${c.name}</th>`)}</tr></thead>
-    <tbody>${rows.map((row, i) => html`<tr key=${keyOf ? keyOf(row) : i} class=${row.tone ?? ''}>${columns.map((c) => html`<td class=${c.num ? 'num' : c.wide ? 'wide' : ''} data-name=${c.name} key=${c.name}>${c.cell(row)}</td>`)}</tr>`)}</tbody>
+    <tbody>${rows.map((row, i) => html`<tr key=${keyOf ? keyOf(row) : i} class=${row.tone ?? ''}>${columns.map((c) => html`<td class=${c.num ? 'num' : c.wide ? 'wide' : ''} data-name=${c.name} key=${c.name}><div class="cell">${c.cell(row)}</div></td>`)}</tr>`)}</tbody>
   </table></div>`;
 }
 

@@ -5,9 +5,10 @@ import { get, send, token } from './api.js';
 export const me = { identity: '', role: 'viewer', namespace: '', readOnly: true, server: '', rules: [] };
 
 export async function readRights() {
-  const access = await get('access');
-  const review = await send('POST', 'apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
-    { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: access.namespace ?? 'default' } });
+  const rulesIn = (namespace) => send('POST', 'apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+    { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } });
+  const [access, everywhere] = await Promise.all([get('access'), rulesIn('default')]);
+  const review = access.namespace ? await rulesIn(access.namespace) : everywhere;
   Object.assign(me, { identity: access.identity, role: access.role, namespace: access.namespace ?? '', readOnly: access.readOnly === true,
     server: access.server ?? '', rules: review.status.resourceRules, paths: review.status.nonResourceRules });
 }

@@ -11,6 +11,11 @@ export const isTrouble = (vmim) => !isFinal(vmim) && (ferry(vmim).recovering || 
   || ['stream-stalled', 'recovery', 'internal-error', 'unconfirmed', 'outcome-unproven'].includes(ferry(vmim).pending?.reason));
 export const source = (vmim) => state(vmim).sourceNode ?? '';
 export const target = (vmim) => state(vmim).targetNode ?? vmim.spec?.addedNodeSelector?.['kubernetes.io/hostname'] ?? '';
+// QEMU knows the dirty rate from its second iteration on.
+export const dirtyRate = (vmim) => {
+  const s = ferry(vmim).sample;
+  return !s || (s.iteration <= 1 && s.dirtyRateBytesPerSecond === 0) ? null : s.dirtyRateBytesPerSecond;
+};
 export const endedAt = (vmim) => ms(state(vmim).endTimestamp) || ms(vmim.status?.phaseTransitionTimestamps?.at(-1)?.phaseTransitionTimestamp);
 export const outcome = (vmim) => ferry(vmim).outcome ?? (vmim.status?.phase === 'Succeeded' ? 'succeeded' : vmim.status?.phase === 'Failed' ? 'failed' : '');
 
@@ -26,7 +31,7 @@ export function progress(vmim) {
 export function badge(vmim) {
   const f = ferry(vmim);
   if (isFinal(vmim)) return [outcome(vmim), { succeeded: 'good', aborted: 'calm' }[outcome(vmim)] ?? 'bad'];
-  if (f.recovering) return [f.recovery?.state ?? 'recovering', 'bad'];
+  if (f.recovering) return [['recovery-exhausted', 'unknown'].includes(f.recovery?.state) ? f.recovery.state : 'recovering', 'bad'];
   if (f.pending?.reason === 'stream-stalled') return ['stalled', 'bad'];
   if (f.resolving) return ['resolving', 'warn'];
   if (f.pending?.reason === 'internal-error') return ['frozen', 'bad'];

@@ -25,7 +25,7 @@ const columns = [
   { name: 'Guest', cell: (r) => html`<${GuestLink} ns=${r.ns} name=${r.guest}/>` },
   { name: 'Route', cell: (r) => html`<${Route} from=${r.source} to=${r.target}/>` },
   { name: 'Outcome', cell: (r) => html`<${Badge} tone=${r.outcome === 'succeeded' ? 'good' : r.outcome === 'aborted' ? 'calm' : 'bad'}>${r.outcome}<//>` },
-  { name: 'Cause', cell: (r) => html`${r.plane ? html`<span class="dim">${r.plane}</span> ` : ''}${words(r.cause)}${r.reason && html`<div class="detail">${r.reason}</div>`}`, wide: true },
+  { name: 'Cause', cell: (r) => html`${r.plane && r.plane !== 'none' ? html`<span class="dim">${r.plane}</span> ` : ''}${r.cause === 'none' ? '' : words(r.cause)}${r.reason && html`<div class="detail">${r.reason}</div>`}`, wide: true },
   { name: 'Mode', cell: (r) => r.mode },
   { name: 'Policy', cell: (r) => r.policy },
   { name: 'Waited', num: true, cell: (r) => duration(r.waited_ms) },

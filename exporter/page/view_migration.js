@@ -6,7 +6,7 @@
 import { Acts } from './acts.js';
 import { at, get } from './api.js';
 import { bytes, clock, dateTime, duration, ms, rate, until, when, words } from './format.js';
-import { Fragment, html, useMemo } from './lib.js';
+import { Fragment, html, useMemo, useState } from './lib.js';
 import { keyOf, migrations } from './live.js';
 import { Badge, Bar, DocLink, Empty, Facts, GuestLink, NodeLink, Problem, Route, Section, Table, useLoaded, useTold } from './parts.js';
 import { Plot } from './plot.js';
@@ -48,15 +48,28 @@ function Plots({ record, live }) {
 const LANES = ['source', 'ferry', 'target'];
 const offset = (value) => `${value < 0 ? '−' : '+'}${duration(Math.abs(value))}`;
 
+// Of what was tried again and again the first two times and the last two are shown.
+const SAME_MAX = 4;
+function folded(lines) {
+  const keyed = lines.map((line) => `${line.side} ${line.kind} ${line.what} ${line.detail.replace(/\d+/g, '#')}`), counts = new Map(), seen = new Map();
+  for (const key of keyed) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return lines.flatMap((line, i) => {
+    const n = counts.get(keyed[i]), nth = (seen.get(keyed[i]) ?? 0) + 1;
+    seen.set(keyed[i], nth);
+    if (n <= SAME_MAX || nth <= 2 || nth === n) return [line];
+    return nth === n - 1 ? [{ ...line, times: n - 3 }] : [];
+  });
+}
+
 function Timeline({ record, names }) {
-  const lines = record?.timeline ?? [];
+  const lines = useMemo(() => folded(record?.timeline ?? []), [record]);
   if (lines.length === 0) return null;
   const shown = lines.length > 400 ? [...lines.slice(0, 200), null, ...lines.slice(-200)] : lines;
   return html`<${Section} id="timeline" title="Timeline of both hosts" right=${html`<span class="dim">zero: hand-off, ${dateTime(record.zeroMs)}</span>`}>
     <div class="scroll" tabindex="0" role="region" aria-label="Timeline"><table class="timeline"><thead><tr><th scope="col" class="num">Time</th>${LANES.map((lane) => html`<th scope="col">${lane === 'ferry' ? 'Ferry' : `${lane === 'source' ? 'Source' : 'Target'} ${names[lane]}`}</th>`)}</tr></thead>
     <tbody>${shown.map((line) => (line === null ? html`<tr><td colspan="4" class="dim">${lines.length - 400} lines left out; the post-mortem page has them</td></tr>`
-    : html`<tr class=${line.bad ? 'bad' : ''}><td class="num" title=${dateTime(line.atMs)}>${offset(line.afterMs)}</td>${LANES.map((lane) => html`<td>${line.side === lane
-      && html`<span class="kind">${line.kind}</span> <b>${line.what}</b> ${line.detail && html`<span class="detail">${line.detail}</span>`}`}</td>`)}</tr>`))}</tbody></table></div><//>`;
+    : html`<tr class=${line.bad ? 'bad' : ''}><td class="num" title=${dateTime(line.atMs)}>${offset(line.afterMs)}</td>${LANES.map((lane) => html`<td data-lane=${lane}>${line.side === lane
+      && html`<span class="kind">${line.kind}</span> <b>${line.what}</b> ${line.detail && html`<span class="detail">${line.detail}</span>`} ${line.times && html`<${Badge}>${line.times} times<//>`}`}</td>`)}</tr>`))}</tbody></table></div><//>`;
 }
 
 // ---- decisions ----
@@ -76,6 +89,9 @@ const decisionColumns = [
 
 // ---- the verdict ----
 
+const UNITS = { ms: duration, bytes, 'bytes/s': rate };
+const number = ({ value, unit }) => (UNITS[unit] ? UNITS[unit](value) : `${Number.isInteger(value) ? value : value.toFixed(2)} ${unit}`);
+
 function Verdict({ verdict, record }) {
   const points = verdict?.points ?? [];
   if (!verdict) return null;
@@ -84,9 +100,9 @@ function Verdict({ verdict, record }) {
   const pro = points.filter((p) => p.standing === 'for'), contra = points.filter(isAgainst);
   return html`<${Section} id="verdict" title="Verdict" right=${html`<span class="dim">${verdict.confidencePercent} % sure, rule ${verdict.rule}</span>`}>
     <${Facts} rows=${[['Cause', html`<b>${words(verdict.cause)}</b>`], ['Plane', words(verdict.plane)], ['Failed at', words(verdict.failedAt)], ['Resembles', verdict.resembles && words(verdict.resembles)],
-    ['What to do', verdict.action], ['Runbook', verdict.runbook && html`<${DocLink} path=${verdict.runbook}/>`]]}/>
+    ['What to do', verdict.action], ['Read', verdict.runbook && html`<${DocLink} path=${verdict.runbook}/>`]]}/>
     <div class="pair"><div><h3>Evidence for</h3>${pro.length ? list(pro) : html`<${Empty}>None.<//>`}</div><div><h3>Evidence against</h3>${contra.length ? list(contra) : html`<${Empty}>None.<//>`}</div></div>
-    ${(verdict.numbers ?? []).length > 0 && html`<${Facts} rows=${verdict.numbers.map((n) => [words(n.name), `${Number.isInteger(n.value) ? n.value : n.value.toFixed(2)} ${n.unit}`])}/>`}
+    ${(verdict.numbers ?? []).length > 0 && html`<dl class="facts columns">${verdict.numbers.map((n) => html`<${Fragment} key=${n.name}><dt>${words(n.name.replace(/_(ms|bps|pct)$/, ''))}</dt><dd>${number(n)}</dd><//>`)}</dl>`}
     ${(record?.wouldHaveHelped ?? []).length > 0 && html`<h3>What would have helped</h3><ul>${record.wouldHaveHelped.map((line) => html`<li>${line}</li>`)}</ul>`}<//>`;
 }
 
@@ -148,7 +164,7 @@ export function Migration({ ns, name }) {
   }
   if (vmim === null) return html`<${Recorded} ns=${ns} name=${name} record=${record.value} verdict=${whole} names=${names}/>`;
   const [word, tone] = badge(vmim);
-  return html`<div class="title"><h1><${GuestLink} ns=${ns} name=${vmim.spec.vmiName}/> <${Route} from=${source(vmim)} to=${target(vmim)}/></h1>
+  return html`<div class="title"><h1><${GuestLink} ns=${ns} name=${vmim.spec.vmiName}/> ${(source(vmim) || target(vmim)) && html`<${Route} from=${source(vmim)} to=${target(vmim)}/>`}</h1>
       <${Badge} tone=${tone}>${word}<//>${state(vmim).mode && html`<${Badge}>${state(vmim).mode}<//>`}<span class="right"><${Acts} vmim=${vmim}/></span></div>
     <p class="dim">${name} in ${ns}; requested ${when(vmim.metadata.creationTimestamp)} by ${ferry(vmim).requester} (${words(ferry(vmim).origin)}), ${words(vmim.spec.priority ?? 'default')}
       ${isEnded && html`; <a href=${at.report(ns, name)}>post-mortem page</a>`}</p>
@@ -160,11 +176,13 @@ export function Migration({ ns, name }) {
 }
 
 function Rest({ vmim, record, names }) {
+  const [all, setAll] = useState(false);
   const decisions = (record.value?.decisions ?? []).slice(-100).reverse();
   return html`<${Problem} error=${record.error} what="The record"/>
-    <${Timeline} record=${record.value} names=${names}/>
     ${decisions.length > 0 && html`<${Section} id="decisions" title="Decisions" count=${record.value.decisions.length} right=${html`<span class="dim">newest first, with what they were made from</span>`}>
-      <${Table} columns=${decisionColumns} rows=${decisions} keyOf=${(d) => `${d.atMs}${d.monitor}${d.decision}`} caption="Decisions of the monitors"/><//>`}
+      <${Table} columns=${decisionColumns} rows=${decisions.slice(0, all ? 100 : 6)} keyOf=${(d) => `${d.atMs}${d.monitor}${d.decision}`} caption="Decisions of the monitors"/>
+      ${!all && decisions.length > 6 && html`<p><button type="button" onClick=${() => setAll(true)}>Show ${decisions.length}</button></p>`}<//>`}
+    <${Timeline} record=${record.value} names=${names}/>
     <${Policy} vmim=${vmim} record=${record.value}/>`;
 }
 

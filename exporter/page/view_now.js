@@ -7,7 +7,7 @@ import { keyOf, migrations, polls } from './live.js';
 import { Badge, Bar, DocLink, Empty, GuestLink, NodeLink, Route, Section, Table, to, useLoaded, useTold } from './parts.js';
 import { Plot } from './plot.js';
 import { canQuery, me } from './rights.js';
-import { badge, doing, endedAt, ending, ferry, isMoving, isTrouble, isWaiting, outcome, progress, safety, source, state, target } from './story.js';
+import { badge, dirtyRate, doing, endedAt, ending, ferry, isMoving, isTrouble, isWaiting, outcome, progress, safety, source, state, target } from './story.js';
 
 const CARDS_MAX = 12, ROWS_MAX = 200;
 const guestOf = (vmim) => ({ ns: vmim.metadata.namespace, name: vmim.spec.vmiName });
@@ -52,7 +52,7 @@ function Numbers({ vmim }) {
   return html`<dl class="numbers">
     <div><dt>remaining</dt><dd>${bytes(s.remainingBytes)}</dd></div>
     <div><dt>bandwidth</dt><dd>${rate(s.transferRateBytesPerSecond)}</dd></div>
-    <div><dt>dirty rate</dt><dd class=${s.dirtyRateBytesPerSecond > s.transferRateBytesPerSecond ? 'bad-text' : ''}>${rate(s.dirtyRateBytesPerSecond)}</dd></div>
+    <div><dt>dirty rate</dt><dd class=${dirtyRate(vmim) > s.transferRateBytesPerSecond ? 'bad-text' : ''}>${rate(dirtyRate(vmim))}</dd></div>
     <div><dt>iteration</dt><dd>${s.iteration}</dd></div>
     <div><dt>downtime</dt><dd>${s.expectedDowntimeMs ? duration(s.expectedDowntimeMs) : '–'}${limit ? html`<span class="dim"> of ${duration(limit)}</span>` : ''}</dd></div>
     ${s.throttlePercent > 0 && html`<div><dt>throttle</dt><dd>${s.throttlePercent} %</dd></div>`}</dl>`;
@@ -80,7 +80,7 @@ const movingColumns = [
   { name: 'Copied', cell: (v) => html`<${Bar} value=${progress(v)} label="copied"/>` },
   { name: 'Remaining', num: true, cell: (v) => bytes(ferry(v).sample?.remainingBytes) },
   { name: 'Bandwidth', num: true, cell: (v) => rate(ferry(v).sample?.transferRateBytesPerSecond) },
-  { name: 'Dirty rate', num: true, cell: (v) => rate(ferry(v).sample?.dirtyRateBytesPerSecond) },
+  { name: 'Dirty rate', num: true, cell: (v) => rate(dirtyRate(v)) },
   { name: 'Expected in', num: true, cell: (v) => duration(ferry(v).etaMs) },
 ];
 
@@ -105,7 +105,7 @@ export const endedColumns = [
   { name: 'Guest', cell: (r) => html`<${GuestLink} ns=${r.ns} name=${r.guest}/>` },
   { name: 'Route', cell: (r) => html`<${Route} from=${r.source} to=${r.target}/>` },
   { name: 'Outcome', cell: (r) => html`<${Badge} tone=${r.outcome === 'succeeded' ? 'good' : r.outcome === 'aborted' ? 'calm' : 'bad'}>${r.outcome}<//>` },
-  { name: 'Cause', cell: (r) => words(r.cause) },
+  { name: 'Cause', cell: (r) => (r.cause === 'none' ? '' : words(r.cause)) },
   { name: 'Took', num: true, cell: (r) => duration(r.moving_ms) },
   { name: 'Downtime', num: true, cell: (r) => duration(r.downtime_ms) },
   { name: '', cell: (r) => html`<a href=${to.migration(r.ns, r.name)} aria-label=${`Details of ${r.name}`}>Details</a>` },
