@@ -82,6 +82,13 @@ static struct MHD_Response *whole_response(struct http_reply *reply)
     return response;
 }
 
+/* A browser would ask its user for a password, over the page that asked with a wrong token. */
+static bool is_of_script(struct MHD_Connection *connection)
+{
+    const char *mode = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Mode");
+    return mode != NULL && strcmp(mode, "navigate") != 0;
+}
+
 enum MHD_Result http_send_body(struct MHD_Connection *connection, struct http_streams *streams,
                                struct http_reply *reply)
 {
@@ -101,8 +108,9 @@ enum MHD_Result http_send_body(struct MHD_Connection *connection, struct http_st
     if (reply->challenge) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
                                       "Bearer realm=\"ferry\"");
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-                                      "Basic realm=\"ferry\", charset=\"UTF-8\"");
+        if (!is_of_script(connection))
+            (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                          "Basic realm=\"ferry\", charset=\"UTF-8\"");
     }
     if (reply->try_again)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");

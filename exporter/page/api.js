@@ -59,12 +59,16 @@ async function once(method, path, body, signal, accept) {
   }
 }
 
-// The appliance makes one query and one report at a time: of this page's the next begins when the last has ended.
+// The appliance makes one query and one report at a time: of this page's the next begins when the last has ended. One
+// that nobody waits for any more goes on there, so it is waited for here too.
 const turns = { query: Promise.resolve(), postmortem: Promise.resolve() };
-function inTurn(path, ask) {
+function inTurn(path, signal, ask) {
   const kind = path.split(/[/?]/, 1)[0];
-  if (!(kind in turns)) return ask();
-  const answer = turns[kind].then(ask);
+  if (!(kind in turns)) return ask(signal);
+  const answer = turns[kind].then(() => {
+    signal?.throwIfAborted();
+    return ask();
+  });
   turns[kind] = answer.catch(() => {});
   return answer;
 }
@@ -72,7 +76,7 @@ function inTurn(path, ask) {
 async function read(path, signal, accept) {
   for (let i = 1; ; i++) {
     try {
-      return await inTurn(path, () => once('GET', path, undefined, signal, accept));
+      return await inTurn(path, signal, (leave) => once('GET', path, undefined, leave, accept));
     } catch (error) {
       if (signal?.aborted || i === TRIES || !(error.status === 429 || error.status === 503)) throw error;
       await wait(300 * i * (1 + Math.random()));

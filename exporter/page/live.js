@@ -14,7 +14,6 @@ export const keyOf = (object) => `${object.metadata.namespace ?? ''}/${object.me
 // Tells its listeners at most every SHOW_MS.
 class Told {
   listeners = new Set();
-  version = 0;
   timer = 0;
   toldMs = -SHOW_MS;
   subscribe(listener) {
@@ -30,8 +29,7 @@ class Told {
     this.timer = setTimeout(() => {
       this.timer = 0;
       this.toldMs = performance.now();
-      this.version++;
-      for (const listener of [...this.listeners]) listener(this.version);
+      for (const listener of [...this.listeners]) listener();
     }, Math.max(0, this.toldMs + SHOW_MS - performance.now()));
   }
 }

@@ -73,7 +73,7 @@ export class Browser {
   }
   async tab(address, { token = '', width = 1440, scheme = 'light' } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height: width < 500 ? 844 : 900 }, colorScheme: scheme, ignoreHTTPSErrors: true });
-    if (token) await context.addInitScript((text) => sessionStorage.setItem('ferry-token', text), token);
+    if (token) await context.addInitScript((text) => location.protocol === 'about:' || sessionStorage.setItem('ferry-token', text), token);
     const tab = await context.newPage();
     tab.on('console', (m) => m.type() === 'error' && this.problems.push(`${m.text()} (${m.location().url})`));
     tab.on('pageerror', (error) => this.problems.push(error.stack));
