@@ -119,9 +119,9 @@ function Question({ question, close }) {
   return html`<dialog ref=${dialog} aria-labelledby="question" onClose=${close}><form method="dialog" onSubmit=${submit}>
     <h2 id="question">${question.title}</h2>
     ${[].concat(question.text ?? []).map((text) => html`<p>${text}</p>`)}
-    ${(question.fields ?? []).map((f, i) => html`<label key=${f.name}>${f.label}
-      ${f.options ? html`<select autofocus=${i === 0} value=${values[f.name]} onChange=${(e) => set({ ...values, [f.name]: e.target.value })}>${f.options.map(([value, label]) => html`<option value=${value}>${label}</option>`)}</select>`
-    : html`<input autofocus=${i === 0} type=${f.type ?? 'text'} value=${values[f.name]} placeholder=${f.placeholder ?? ''} autocomplete="off" onInput=${(e) => set({ ...values, [f.name]: e.target.value })}/>`}</label>`)}
+    ${(question.fields ?? []).map((f) => html`<label key=${f.name}>${f.label}
+      ${f.options ? html`<select value=${values[f.name]} onChange=${(e) => set({ ...values, [f.name]: e.target.value })}>${f.options.map(([value, label]) => html`<option value=${value}>${label}</option>`)}</select>`
+    : html`<input type=${f.type ?? 'text'} value=${values[f.name]} placeholder=${f.placeholder ?? ''} autocomplete="off" onInput=${(e) => set({ ...values, [f.name]: e.target.value })}/>`}</label>`)}
     <${Problem} error=${error}/>
     <div class="buttons"><button type="button" onClick=${() => dialog.current.close()}>Cancel</button>
       <button type="submit" class=${question.danger ? 'danger' : 'main'} disabled=${busy || !isReady}>${busy ? 'Asking…' : question.verb}</button></div>

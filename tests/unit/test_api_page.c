@@ -106,6 +106,50 @@ static void documents_are_named(void **state)
     answer_fini(&a);
 }
 
+/* A link of an alert opens the view of a runbook; curl and the page itself read its text. */
+static void a_browser_is_led_to_the_view_of_a_document(void **state)
+{
+    static const char browser[] = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+    if (!is_whole())
+        skip();
+    struct answer a = ask(*state, "GET", "/runbooks/FerryDown.md", browser, NULL);
+    assert_int_equal(a.status, 200);
+    assert_non_null(strstr(a.head, "Content-Type: text/html"));
+    assert_non_null(strstr(a.body, "content=\"0;url=../#/runbook/FerryDown\""));
+    answer_fini(&a);
+    a = ask(*state, "GET", "/docs/operations", browser, NULL);
+    assert_non_null(strstr(a.body, "content=\"0;url=../#/doc/operations\""));
+    answer_fini(&a);
+    a = ask(*state, "GET", "/runbooks/%22%3E%3Cb%3E", browser, NULL);
+    assert_int_equal(a.status, 404);
+    assert_null(strstr(a.head, "text/html"));
+    answer_fini(&a);
+    a = ask(*state, "GET", "/runbooks/FerryDown", "Accept: */*\r\n", NULL);
+    assert_memory_equal(a.body, "# FerryDown", 11);
+    answer_fini(&a);
+}
+
+/* A browser asks its user for a password where it opens a page, not where a script was refused. */
+static void a_script_with_a_wrong_token_makes_no_password_prompt(void **state)
+{
+    static const struct {
+        const char *headers;
+        bool asks;
+    } rows[] = {
+        {"Authorization: Bearer ferry_wrong\r\nSec-Fetch-Mode: cors\r\n", false},
+        {"Authorization: Bearer ferry_wrong\r\nSec-Fetch-Mode: navigate\r\n", true},
+        {"Authorization: Bearer ferry_wrong\r\n", true},
+    };
+    struct rig *rig = *state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct answer a = ask_port(rig->port, "GET", "/access", rows[i].headers, NULL);
+        assert_int_equal(a.status, 401);
+        assert_non_null(strstr(a.head, "WWW-Authenticate: Bearer"));
+        assert_int_equal(strstr(a.head, "WWW-Authenticate: Basic") != NULL, rows[i].asks);
+        answer_fini(&a);
+    }
+}
+
 /* What the page watches: migrations that have not ended. */
 static void migrations_are_selected_by_phase_and_guest(void **state)
 {
@@ -156,6 +200,8 @@ TEST_FILE(test_api_page)
         WIRE_TEST(only_whole_names_are_files_of_the_page),
         cmocka_unit_test(the_page_is_small),
         WIRE_TEST(documents_are_named),
+        WIRE_TEST(a_browser_is_led_to_the_view_of_a_document),
+        WIRE_TEST(a_script_with_a_wrong_token_makes_no_password_prompt),
         WIRE_TEST(migrations_are_selected_by_phase_and_guest),
         WIRE_TEST(plain_http_is_said_to_be_read_only),
     };
