@@ -3,7 +3,7 @@
 import { html } from './lib.js';
 import { docLink } from './parts.js';
 
-const INLINE = /(`+)([\s\S]*?[^`])\1(?!`)|!?\[([^\]]*)\]\(([^)\s]+)(?:\s+"[^"]*")?\)|\*\*([\s\S]+?)\*\*|<(https?:\/\/[^>\s]+)>/;
+const INLINE = /(`+)([\s\S]*?[^`])\1(?!`)|!?\[([^\]]*)\]\(([^)\s]+)(?:\s+"[^"]*")?\)|\*\*([\s\S]+?)\*\*|\*([^*\s][^*]*)\*|<(https?:\/\/[^>\s]+)>/;
 
 export function inline(text) {
   const out = [];
@@ -15,9 +15,10 @@ export function inline(text) {
     }
     out.push(rest.slice(0, found.index));
     rest = rest.slice(found.index + found[0].length);
-    const [, , code, label, href, bold, url] = found;
+    const [, , code, label, href, bold, slanted, url] = found;
     if (code !== undefined) out.push(html`<code>${code}</code>`);
     else if (bold !== undefined) out.push(html`<strong>${inline(bold)}</strong>`);
+    else if (slanted !== undefined) out.push(html`<em>${inline(slanted)}</em>`);
     else {
       const where = docLink(href ?? url);
       const shown = label === undefined ? url : inline(label);
