@@ -90,10 +90,10 @@ export function safety(vmim) {
   if (isFinal(vmim)) return (AT[f.guestAt] ?? (() => ['Not proven: a host was unreachable.', 'bad']))(s, t);
   if (isWaiting(vmim)) return ['Nothing has begun: it runs where it was.', 'good'];
   if (f.pending?.reason === 'outcome-unproven') return ['Not proven where it is. Look at both hosts before you start it anywhere.', 'bad'];
-  if (f.recovering) return ['It is paused. Nothing is lost while both hosts keep their half: stop or restart neither of them.', 'bad'];
+  if (f.recovering) return ['Its memory is split between both hosts, and it may be paused. Nothing is lost while both hosts keep their half: stop or restart neither of them.', 'bad'];
   if (f.resolving) return ['It runs on one host; which one is being determined.', 'warn'];
   if (mode === 'PostCopy') return [`It runs on ${t} and needs both hosts until its memory has arrived.`, 'warn'];
-  if (MODES[mode]) return [`It ${MODES[mode](s, t)}; if the migration fails it goes on there.`, 'good'];
+  if (MODES[mode]) return [`It ${MODES[mode](s, t)}; if the migration fails it stays on ${s}.`, 'good'];
   return [`It runs on ${s || 'its source'}.`, 'good'];
 }
 
