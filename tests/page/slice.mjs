@@ -25,6 +25,8 @@ await test('a viewer sees what moves and why one waits, and no button', async ()
   const tab = await browser.tab(`${appliance.http}/`);
   await until('db moves', has(tab, 'Expected in'));
   await until('till waits for its quota', has(tab, 'exceeded quota: small'));
+  const plot = () => tab.locator('article.moving .plot [role=img]').first().getAttribute('aria-label'), first = await plot();
+  await until('its plot moves', async () => (await plot()) !== first, 4000); // by the watch alone
   check(await has(tab, 'Read-only: plain http')(), 'it says that it is read-only');
   check((await tab.locator('main button').count()) === 0, 'no button');
   check((await faults(tab)).length === 0, (await faults(tab)).join('; '));
