@@ -429,11 +429,12 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         json_add_text(cells, "", texts[c]);
 }
 
-/* "status.phase!=Succeeded,status.phase!=Failed": those that have not ended. */
 static const char *field(const struct snapshot *s, size_t i, const char *key)
 {
     const struct snapshot_job *job = s->jobs[i];
-    return text_equal(key, "status.phase") ? phase_name(job->phase) : job->guest_name;
+    if (text_equal(key, "spec.vmiName"))
+        return job->guest_name;
+    return text_equal(key, "status.phase") ? phase_name(job->phase) : NULL;
 }
 
 const struct api_view api_migrations = {.columns = columns,
