@@ -7,6 +7,7 @@
  *   test_cases --without RULE.. the figures without these rules
  *   test_cases --no-beats RULE. the figures when these rules beat no others
  *   test_cases --coverage FILE  messages without labels: how many a specific rule recognises
+ *   test_cases --only FILE ...  one of the above of this file alone, such as one just gathered
  */
 #include "tests/test.h"
 
@@ -38,8 +39,12 @@ static const struct {
     {"tests/cases/composed.jsonl", 96, 92, CASES_INVENTED},
 };
 
+static const char *only; /* the one file that is judged; NULL: all */
+
 static bool judge_all(struct cases *cases, struct err *err)
 {
+    if (only != NULL)
+        return cases_add(cases, only, CASES_REAL, err);
     for (size_t i = 0; i < COUNT(floors); i++)
         if (access(floors[i].file, R_OK) == 0 &&
             !cases_add(cases, floors[i].file, floors[i].kind, err))
@@ -147,6 +152,10 @@ TEST_FILE(test_cases)
     struct cases cases = {.rules = rules};
     char **arguments = test_arguments();
     bool ready = rules != NULL;
+    if (arguments[0] != NULL && arguments[1] != NULL && strcmp(arguments[0], "--only") == 0) {
+        only = arguments[1];
+        arguments += 2;
+    }
     bool is_without = arguments[0] != NULL && strcmp(arguments[0], "--without") == 0;
     bool is_even = arguments[0] != NULL && strcmp(arguments[0], "--no-beats") == 0;
     for (int i = 1; ready && (is_without || is_even) && arguments[i] != NULL; i++)
