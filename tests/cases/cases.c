@@ -113,13 +113,12 @@ bool cases_label(struct json_object *line, struct case_result *result, struct er
            err_set(err, ERR_INVALID, "no such label: %s, %s", plane, cause);
 }
 
-static bool judge_line(struct cases *cases, struct judge *judge, const char *text, size_t n,
-                       struct err *err)
+bool cases_judge(struct judge *judge, const char *text, size_t n, struct case_result *result,
+                 struct err *err)
 {
-    struct case_result *result = &cases->results[cases->n];
     struct verdict verdict;
     OWNED(json_object) line = json_parse(text, n, "case", err);
-    *result = (struct case_result){.file = cases->n_files};
+    *result = (struct case_result){0};
     if (line == NULL || !cases_label(line, result, err))
         return false;
     struct evidence_sink sink = judge_sink(judge);
@@ -132,8 +131,19 @@ static bool judge_line(struct cases *cases, struct judge *judge, const char *tex
     result->said_family = verdict.family;
     result->resembles = verdict.resembles;
     result->said_line = line_of(&verdict);
-    result->is_recognised = cases_is_specific(cases->rules, verdict.rule);
+    TEXT_SET(result->rule, verdict.rule);
     result->confidence = verdict.confidence;
+    return true;
+}
+
+static bool judge_line(struct cases *cases, struct judge *judge, const char *text, size_t n,
+                       struct err *err)
+{
+    struct case_result *result = &cases->results[cases->n];
+    if (!cases_judge(judge, text, n, result, err))
+        return false;
+    result->file = cases->n_files;
+    result->is_recognised = cases_is_specific(cases->rules, result->rule);
     cases->n++;
     return true;
 }

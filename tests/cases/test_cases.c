@@ -6,6 +6,7 @@
  *   test_cases --ablation       the figures with each mechanism switched off
  *   test_cases --without RULE.. the figures without these rules
  *   test_cases --no-beats RULE. the figures when these rules beat no others
+ *   test_cases --beats          entries of precedence that no case needs
  *   test_cases --coverage FILE  messages without labels: how many a specific rule recognises
  *   test_cases --only FILE ...  one of the above of this file alone, such as one just gathered
  */
@@ -126,6 +127,13 @@ static int act(struct cases *cases, char **arguments)
     }
     if (strcmp(arguments[0], "--without") == 0 || strcmp(arguments[0], "--no-beats") == 0)
         return write_scores(cases, NULL);
+    if (strcmp(arguments[0], "--beats") == 0) {
+        struct err err = {0};
+        bool done = cases_spare_beats(cases->files, cases->n_files, stdout, &err);
+        if (!done)
+            (void)fprintf(stderr, "%s\n", err.text);
+        return done ? 0 : 1;
+    }
     if (strcmp(arguments[0], "--ablation") == 0) {
         struct err err = {0};
         bool done = cases_ablation(judge_all, stdout, &err);
