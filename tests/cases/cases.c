@@ -266,6 +266,14 @@ static bool is_named_right(const struct case_result *r)
     return is_fair(r, r->resembles != CAUSE_NONE ? r->resembles : r->said);
 }
 
+static bool is_given_up_wrongly(const struct case_result *r)
+{
+    bool fits = cause_row(r->cause)->recoverable == RECOVERABLE_NO;
+    for (unsigned i = 0; i < r->n_acceptable; i++)
+        fits |= cause_row(r->acceptable[i])->recoverable == RECOVERABLE_NO;
+    return cause_row(r->said)->recoverable == RECOVERABLE_NO && !fits;
+}
+
 static void add_to(struct score *score, const struct cases *cases, const struct case_result *r)
 {
     bool is_right = r->said == r->cause, fair = cases_is_fair(r);
@@ -280,6 +288,7 @@ static void add_to(struct score *score, const struct cases *cases, const struct 
     score->fair_families += has_family(r);
     score->fair_planes += has_plane(r);
     score->named += fair || (r->resembles != CAUSE_NONE && is_named_right(r));
+    score->given_up += is_given_up_wrongly(r);
     score->lines += fair && r->line > 0;
     score->right_lines += fair && r->line > 0 && r->said_line == r->line;
     score->recognised += r->is_recognised;
