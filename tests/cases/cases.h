@@ -53,8 +53,8 @@ struct score {
     unsigned fair_planes, fair_families, fair_causes; /* right, or as an acceptable cause has it */
     unsigned lines, right_lines; /* right causes whose line is labelled, and quoted */
     unsigned recognised;
-    unsigned given_up; /* said not to be recoverable, and neither label nor acceptable cause says so */
-    unsigned named; /* acceptable, or what an unknown cause resembles is */
+    unsigned given_up; /* wrongly said not to be recoverable */
+    unsigned named;    /* acceptable, or what an unknown cause resembles is */
     double brier;
     unsigned strict_planes, strict_causes;     /* rules of a single case left out */
     unsigned matrix[PLANE_COUNT][PLANE_COUNT]; /* what it was, what was said */

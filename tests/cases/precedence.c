@@ -1,5 +1,5 @@
-/* precedence.c - which entries of `beats` the cases need: each is taken away in turn, and stays away
- * where no verdict gets worse. See cases.h. */
+/* precedence.c - which entries of `beats` the cases need: each is taken away in turn, and stays
+ * away where no verdict gets worse. See cases.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -32,8 +32,8 @@ static const struct {
     {"tests/cases/sampled.jsonl", 94, 83, CASES_REAL},  /* a natural sample of three readers */
     {"tests/cases/unseen.jsonl", 85, 57,
      CASES_REAL}, /* the same; nothing may be learned from them */
-    {"tests/cases/blind_a.jsonl", 0, 0, CASES_REAL}, /* of fix commits, labelled before judged */
-    {"tests/cases/blind_b.jsonl", 0, 0, CASES_REAL},
+    {"tests/cases/blind_a.jsonl", 93, 65, CASES_REAL}, /* of fix commits, labelled before judged */
+    {"tests/cases/blind_b.jsonl", 90, 66, CASES_REAL},
     {"tests/cases/messages.jsonl", 94, 78, CASES_MESSAGES}, /* drawn by seed */
     {"tests/cases/misleading.jsonl", 97, 95, CASES_INVENTED},
     {"tests/cases/invented_control.jsonl", 97, 95, CASES_INVENTED},
