@@ -274,8 +274,8 @@ static void a_guest_seen_paused_before_the_answer_is_reported_once(void **state)
         core_expect(w, arrives ? PHASE_SUCCEEDED : PHASE_FAILED,
                     arrives ? OUTCOME_SUCCEEDED : OUTCOME_FAILED,
                     arrives ? GUEST_AT_TARGET : GUEST_AT_SOURCE);
-        assert_int_equal(
-            core_count_events(w, arrives ? "PausedAtTarget" : "PausedAtSource", NULL), 1);
+        assert_int_equal(core_count_events(w, arrives ? "PausedAtTarget" : "PausedAtSource", NULL),
+                         1);
         core_free(w);
     }
 }
