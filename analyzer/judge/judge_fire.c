@@ -230,18 +230,29 @@ static bool is_fallout(enum cause cause)
     return false;
 }
 
-/* The symptoms of a closed stream or an ended process give way to any specific cause. */
+/* What a closed stream or an ended process looks like gives way to what broke: its symptoms to any
+ * specific cause, what names it to a cause that is named at least as clearly. */
 static void drop_fallout(struct judge *judge)
 {
     const struct ruleset *rules = judge->rules;
     bool is_explained = false;
-    for (unsigned i = 0; i < rules->n_rules; i++)
-        is_explained |= judge->fired[i] == FIRED && rules->rules[i].rank >= RANK_SPECIFIC &&
-                        rules->rules[i].cause < CAUSE_COUNT && !is_fallout(rules->rules[i].cause);
-    for (unsigned i = 0; is_explained && i < rules->n_rules; i++)
-        if (judge->fired[i] == FIRED && rules->rules[i].rank == RANK_GENERAL &&
-            is_fallout(rules->rules[i].cause))
+    unsigned clearest = 0;
+    for (unsigned i = 0; i < rules->n_rules; i++) {
+        const struct rule *rule = &rules->rules[i];
+        if (judge->fired[i] != FIRED || rule->rank < RANK_SPECIFIC || rule->cause >= CAUSE_COUNT ||
+            is_fallout(rule->cause))
+            continue;
+        is_explained = true;
+        if (rule->weight > clearest)
+            clearest = rule->weight;
+    }
+    for (unsigned i = 0; is_explained && i < rules->n_rules; i++) {
+        const struct rule *rule = &rules->rules[i];
+        if (judge->fired[i] == FIRED && is_fallout(rule->cause) &&
+            (rule->rank == RANK_GENERAL ||
+             (rule->rank == RANK_SPECIFIC && rule->weight <= clearest)))
             judge->fired[i] = FIRED_BEATEN;
+    }
 }
 
 void judge_fire(struct judge *judge)

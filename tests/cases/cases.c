@@ -113,13 +113,12 @@ bool cases_label(struct json_object *line, struct case_result *result, struct er
            err_set(err, ERR_INVALID, "no such label: %s, %s", plane, cause);
 }
 
-static bool judge_line(struct cases *cases, struct judge *judge, const char *text, size_t n,
-                       struct err *err)
+bool cases_judge(struct judge *judge, const char *text, size_t n, struct case_result *result,
+                 struct err *err)
 {
-    struct case_result *result = &cases->results[cases->n];
     struct verdict verdict;
     OWNED(json_object) line = json_parse(text, n, "case", err);
-    *result = (struct case_result){.file = cases->n_files};
+    *result = (struct case_result){0};
     if (line == NULL || !cases_label(line, result, err))
         return false;
     struct evidence_sink sink = judge_sink(judge);
@@ -132,8 +131,19 @@ static bool judge_line(struct cases *cases, struct judge *judge, const char *tex
     result->said_family = verdict.family;
     result->resembles = verdict.resembles;
     result->said_line = line_of(&verdict);
-    result->is_recognised = cases_is_specific(cases->rules, verdict.rule);
+    TEXT_SET(result->rule, verdict.rule);
     result->confidence = verdict.confidence;
+    return true;
+}
+
+static bool judge_line(struct cases *cases, struct judge *judge, const char *text, size_t n,
+                       struct err *err)
+{
+    struct case_result *result = &cases->results[cases->n];
+    if (!cases_judge(judge, text, n, result, err))
+        return false;
+    result->file = cases->n_files;
+    result->is_recognised = cases_is_specific(cases->rules, result->rule);
     cases->n++;
     return true;
 }
@@ -256,6 +266,14 @@ static bool is_named_right(const struct case_result *r)
     return is_fair(r, r->resembles != CAUSE_NONE ? r->resembles : r->said);
 }
 
+static bool is_given_up_wrongly(const struct case_result *r)
+{
+    bool fits = cause_row(r->cause)->recoverable == RECOVERABLE_NO;
+    for (unsigned i = 0; i < r->n_acceptable; i++)
+        fits |= cause_row(r->acceptable[i])->recoverable == RECOVERABLE_NO;
+    return cause_row(r->said)->recoverable == RECOVERABLE_NO && !fits;
+}
+
 static void add_to(struct score *score, const struct cases *cases, const struct case_result *r)
 {
     bool is_right = r->said == r->cause, fair = cases_is_fair(r);
@@ -270,6 +288,7 @@ static void add_to(struct score *score, const struct cases *cases, const struct 
     score->fair_families += has_family(r);
     score->fair_planes += has_plane(r);
     score->named += fair || (r->resembles != CAUSE_NONE && is_named_right(r));
+    score->given_up += is_given_up_wrongly(r);
     score->lines += fair && r->line > 0;
     score->right_lines += fair && r->line > 0 && r->said_line == r->line;
     score->recognised += r->is_recognised;

@@ -42,7 +42,8 @@ struct case_result {
     enum cause acceptable[CASE_ACCEPTABLE_MAX]; /* a second engineer would defend these */
     unsigned n_acceptable;
     unsigned line, said_line; /* message that carries the cause, from 1; 0: not labelled, a fact */
-    bool is_recognised;       /* by a specific rule */
+    char rule[VERDICT_RULE_MAX]; /* that carries the verdict */
+    bool is_recognised;          /* it is a specific one */
     double confidence;
     struct case_rule fired[CASE_RULES_MAX];
     unsigned n_fired;
@@ -52,7 +53,8 @@ struct score {
     unsigned fair_planes, fair_families, fair_causes; /* right, or as an acceptable cause has it */
     unsigned lines, right_lines; /* right causes whose line is labelled, and quoted */
     unsigned recognised;
-    unsigned named; /* acceptable, or what an unknown cause resembles is */
+    unsigned given_up; /* wrongly said not to be recoverable */
+    unsigned named;    /* acceptable, or what an unknown cause resembles is */
     double brier;
     unsigned strict_planes, strict_causes;     /* rules of a single case left out */
     unsigned matrix[PLANE_COUNT][PLANE_COUNT]; /* what it was, what was said */
@@ -71,6 +73,9 @@ struct cases {
 /* What a reader of the case would see; what it really was: id, plane and cause of a result. */
 void cases_give(struct json_object *line, const struct evidence_sink *sink);
 bool cases_label(struct json_object *line, struct case_result *result, struct err *err);
+/* One line of a file; is_recognised is left out. */
+bool cases_judge(struct judge *judge, const char *text, size_t n, struct case_result *result,
+                 struct err *err);
 /* Judges every case of a file. False with an error that names file and line. */
 bool cases_add(struct cases *cases, const char *file, enum case_kind kind, struct err *err);
 void cases_fini(struct cases *cases);
@@ -93,6 +98,9 @@ bool cases_coverage(const struct ruleset *rules, const char *file, FILE *out, st
  * scoreboard. */
 typedef bool cases_judge_fn(struct cases *cases, struct err *err);
 bool cases_ablation(cases_judge_fn *judge_all, FILE *out, struct err *err);
+/* Entries of `beats` without which no case of these files gets a worse verdict, one after the other
+ * taken away; what remains, by the cause that is beaten. */
+bool cases_spare_beats(const char *const *files, size_t n_files, FILE *out, struct err *err);
 /* One rule without its precedence; one rule away. */
 bool cases_drop_beats(struct ruleset *rules, const char *rule, struct err *err);
 bool cases_switch_off(struct ruleset *rules, const char *rule, struct err *err);

@@ -41,6 +41,7 @@ static void quality(const struct cases *cases, unsigned file, const struct score
     if (score->lines > 0)
         (void)fprintf(out, ", right line quoted in %u of %u right verdicts", score->right_lines,
                       score->lines);
+    (void)fprintf(out, ", wrongly called irrecoverable %u", score->given_up);
     (void)fprintf(out, ". Acceptable causes among the surest");
     for (size_t i = 0; i < COUNT(shares); i++)
         (void)fprintf(out, "%s %.0f %%: %.1f %%", i > 0 ? "," : "", 100 * shares[i],

@@ -6,7 +6,9 @@
  *   test_cases --ablation       the figures with each mechanism switched off
  *   test_cases --without RULE.. the figures without these rules
  *   test_cases --no-beats RULE. the figures when these rules beat no others
+ *   test_cases --beats          entries of precedence that no case needs
  *   test_cases --coverage FILE  messages without labels: how many a specific rule recognises
+ *   test_cases --only FILE ...  one of the above of this file alone, such as one just gathered
  */
 #include "tests/test.h"
 
@@ -30,6 +32,8 @@ static const struct {
     {"tests/cases/sampled.jsonl", 94, 83, CASES_REAL},  /* a natural sample of three readers */
     {"tests/cases/unseen.jsonl", 85, 57,
      CASES_REAL}, /* the same; nothing may be learned from them */
+    {"tests/cases/blind_a.jsonl", 93, 65, CASES_REAL}, /* of fix commits, labelled before judged */
+    {"tests/cases/blind_b.jsonl", 90, 66, CASES_REAL},
     {"tests/cases/messages.jsonl", 94, 78, CASES_MESSAGES}, /* drawn by seed */
     {"tests/cases/misleading.jsonl", 97, 95, CASES_INVENTED},
     {"tests/cases/invented_control.jsonl", 97, 95, CASES_INVENTED},
@@ -37,8 +41,12 @@ static const struct {
     {"tests/cases/composed.jsonl", 96, 92, CASES_INVENTED},
 };
 
+static const char *only; /* the one file that is judged; NULL: all */
+
 static bool judge_all(struct cases *cases, struct err *err)
 {
+    if (only != NULL)
+        return cases_add(cases, only, CASES_REAL, err);
     for (size_t i = 0; i < COUNT(floors); i++)
         if (access(floors[i].file, R_OK) == 0 &&
             !cases_add(cases, floors[i].file, floors[i].kind, err))
@@ -120,6 +128,13 @@ static int act(struct cases *cases, char **arguments)
     }
     if (strcmp(arguments[0], "--without") == 0 || strcmp(arguments[0], "--no-beats") == 0)
         return write_scores(cases, NULL);
+    if (strcmp(arguments[0], "--beats") == 0) {
+        struct err err = {0};
+        bool done = cases_spare_beats(cases->files, cases->n_files, stdout, &err);
+        if (!done)
+            (void)fprintf(stderr, "%s\n", err.text);
+        return done ? 0 : 1;
+    }
     if (strcmp(arguments[0], "--ablation") == 0) {
         struct err err = {0};
         bool done = cases_ablation(judge_all, stdout, &err);
@@ -146,6 +161,10 @@ TEST_FILE(test_cases)
     struct cases cases = {.rules = rules};
     char **arguments = test_arguments();
     bool ready = rules != NULL;
+    if (arguments[0] != NULL && arguments[1] != NULL && strcmp(arguments[0], "--only") == 0) {
+        only = arguments[1];
+        arguments += 2;
+    }
     bool is_without = arguments[0] != NULL && strcmp(arguments[0], "--without") == 0;
     bool is_even = arguments[0] != NULL && strcmp(arguments[0], "--no-beats") == 0;
     for (int i = 1; ready && (is_without || is_even) && arguments[i] != NULL; i++)

@@ -19,6 +19,8 @@ static const char rules_text[] =
     "proves: 'Sizes differ.'}\n"
     "  - {id: rival, cause: tls-certificate, weight: 62, rank: specific, any: ['certificate']}\n"
     "  - {id: strong, cause: storage-outage, weight: 80, rank: specific, any: ['storage gone']}\n"
+    "  - {id: died, cause: destination-vmm-crashed, weight: 62, rank: specific, any: ['target "
+    "died']}\n"
     "  - {id: hint-a, cause: quota-exceeded, weight: 70, rank: specific, any: ['quota']}\n"
     "  - {id: hint-b, cause: quota-exceeded, weight: 70, rank: specific, any: ['no room']}\n"
     "  - {id: beater, cause: node-failure, weight: 30, rank: specific, any: ['node down'], beats: "
@@ -134,6 +136,9 @@ static const struct {
     {"also within one message", "size mismatch; bad certificate", CAUSE_RAM_SIZE_MISMATCH},
     {"a far stronger one wins although later", "size mismatch|storage gone", CAUSE_STORAGE_OUTAGE},
     {"hints of one cause add up", "storage gone|quota|no room", CAUSE_QUOTA_EXCEEDED},
+    {"what a broken stream looks like gives way to what is as clear", "target died|bad certificate",
+     CAUSE_TLS_CERTIFICATE},
+    {"not to what is less clear", "target died|size mismatch", CAUSE_DESTINATION_VMM_CRASHED},
     {"who is beaten is fallout", "storage gone|node down", CAUSE_NODE_FAILURE},
     {"also a single rule", "quota|node down", CAUSE_NODE_FAILURE},
     {"numbers and words of facts", "#elapsed_ms=1001|#mode=PostCopy", CAUSE_COMPLETION_TIMEOUT},
