@@ -18,6 +18,8 @@ const struct api_view *api_view_of(enum api_kind kind)
         [KIND_POLICY] = &api_policies,      [KIND_QUOTA] = &api_quotas,
         [KIND_NAMESPACE] = &api_namespaces, [KIND_DRAIN] = &api_drains,
         [KIND_INCIDENT] = &api_incidents,   [KIND_TOKEN] = &api_tokens,
+        [KIND_EVENT] = &api_events,         [KIND_SERVICE] = &api_none,         [KIND_DISRUPTION_BUDGET] = &api_none,
+        [KIND_NODE_METRICS] = &api_node_usage, [KIND_POD_METRICS] = &api_pod_usage,
     };
     return views[kind];
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/model/settings/labels.h"
+#include "exporter/api/protobuf.h"
 
 enum { GENERATE_NAME_MAX = 240 };
 
@@ -41,11 +42,16 @@ bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *e
     return true;
 }
 
-bool api_is_json(const struct http_request *request, struct http_reply *reply)
+static bool has_type(const struct http_request *request, const char *wanted)
 {
     const char *type = http_header(request, "Content-Type");
     size_t n = type == NULL ? 0 : strcspn(type, "; ");
-    if (n == strlen("application/json") && strncasecmp(type, "application/json", n) == 0)
+    return n == strlen(wanted) && strncasecmp(type, wanted, n) == 0;
+}
+
+bool api_is_json(const struct http_request *request, struct http_reply *reply)
+{
+    if (has_type(request, "application/json") || has_type(request, PROTOBUF_TYPE))
         return true;
     reply_refusal(reply, 415, "the body must have Content-Type application/json");
     return false;
@@ -53,7 +59,9 @@ bool api_is_json(const struct http_request *request, struct http_reply *reply)
 
 struct json_object *api_body(const struct http_request *request, struct err *err)
 {
-    OWNED(json_object) body = json_parse(request->body, request->body_bytes, "body", err);
+    OWNED(json_object) body = has_type(request, PROTOBUF_TYPE)
+                                  ? protobuf_read(request->body, request->body_bytes, err)
+                                  : json_parse(request->body, request->body_bytes, "body", err);
     if (body == NULL || json_object_is_type(body, json_type_object))
         return TAKE(body);
     err_set(err, ERR_INVALID, "body: expected an object");
