@@ -84,7 +84,7 @@ bool api_documents_are_same(const struct snapshot_object *a, const struct snapsh
 /* Parses a JSON object, a new reference, empty when the text is NULL or not an object; with a path,
  * the object there. */
 struct json_object *api_object_from(const char *text, const char *path);
-/* Adds metadata.annotations that were stored with an object, if there are any. */
+/* Adds metadata.annotations and managedFields that were stored with an object, if there are any. */
 void api_add_annotations(struct json_object *metadata, const char *metadata_json);
 void api_add_unless_empty(struct json_object *object, const char *key, const char *text);
 

@@ -330,6 +330,15 @@ static struct json_object *read_again(struct json_object *after, struct err *err
     return NULL;
 }
 
+struct json_object *api_apply_body(const char *text, size_t n, struct err *err)
+{
+    OWNED(json_object) config = parse(API_PATCH_APPLY, text, n, err);
+    if (config == NULL || json_object_is_type(config, json_type_object))
+        return TAKE(config);
+    err_set(err, ERR_INVALID, "patch: expected an object");
+    return NULL;
+}
+
 struct json_object *api_patch(enum api_patch type, struct json_object *before, const char *text,
                               size_t n, struct err *err)
 {

@@ -229,7 +229,7 @@ bool api_kept_text(struct json_object *kept, const char **out_text, struct err *
                     ? NULL
                     : json_object_to_json_string_ext(kept, JSON_C_TO_STRING_PLAIN);
     if (*out_text != NULL && strlen(*out_text) >= REQUEST_METADATA_MAX)
-        return err_set(err, ERR_UNPROCESSABLE, "metadata: labels and annotations over %d bytes",
+        return err_set(err, ERR_UNPROCESSABLE, "metadata: labels, annotations and field managers over %d bytes",
                        REQUEST_METADATA_MAX);
     return true;
 }

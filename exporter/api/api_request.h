@@ -79,6 +79,8 @@ bool api_is_patch(const struct http_request *request, enum api_patch *out_type,
  * NULL). ERR_INVALID: the patch is malformed; ERR_UNPROCESSABLE: it does not fit the object. */
 struct json_object *api_patch(enum api_patch type, struct json_object *before, const char *text,
                               size_t n, struct err *err);
+/* The body of a server-side apply, JSON or YAML, as it is; a new reference. */
+struct json_object *api_apply_body(const char *text, size_t n, struct err *err);
 
 /* ---- migrations: api_create.c ---- */
 api_create_fn api_create_migration;

@@ -182,6 +182,7 @@ void place_open(struct place *p, const struct access_config *access)
                                           no_ask, no_resolve},
                                          NULL,
                                          NULL,
+                                         {NULL, NULL},
                                          {NULL, NULL}};
     p->x = exporter_new(&config, &parts, &err);
     if (p->x == NULL)

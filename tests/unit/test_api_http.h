@@ -125,7 +125,8 @@ static inline int rig_up(void **state)
                                           fake_remove, fake_evict, fake_ask, fake_resolve},
                                          &rig->store,
                                          NULL,
-                                         {NULL, fake_reload}};
+                                         {NULL, fake_reload},
+                                         {NULL, fake_log}};
     rig->x = exporter_new(&config, &parts, &err);
     if (rig->x == NULL)
         fail_msg("%s", err.text);
