@@ -52,7 +52,7 @@ static const char *field_of(const struct store_event *row, const char *field)
 
 static bool matches(const struct search *search, const struct store_event *row)
 {
-    if (search->ns != NULL && strcmp(search->ns, ns_of(row)) != 0)
+    if (search->ns != NULL && strcmp(search->ns, row->ns) != 0)
         return false;
     for (size_t i = 0; i < search->fields.n; i++)
         if (!api_term_matches(&search->fields.terms[i], field_of(row, search->fields.terms[i].key)))
@@ -201,10 +201,6 @@ void serve_events(const struct api_call *call, struct http_reply *out_reply)
     struct store *store = call->x->store;
     struct err err = {0};
     struct search search = {.ns = call->request->ns, .now_ms = clock_wall_ms(call->x->clock)};
-    if (call->versions == NULL) {
-        reply_refusal(out_reply, 503, "Ferry is starting: no snapshot yet");
-        return;
-    }
     if (api_wants_watch(call->request)) {
         serve_watch(call, out_reply);
         return;
@@ -216,7 +212,7 @@ void serve_events(const struct api_call *call, struct http_reply *out_reply)
     }
     forget_node_uid(&search);
     api_list_begin(&search.list, KIND_EVENT, columns, COUNT(columns), call->request,
-                   call->versions->newest);
+                   call->versions == NULL ? 0 : call->versions->newest);
     if (store != NULL && !store->ops->each_event(store, uid_of(&search, call->snapshot), EVENTS_MAX,
                                                  on_event, &search, &err)) {
         buf_fini(&search.list.text);

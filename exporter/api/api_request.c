@@ -49,9 +49,17 @@ static bool has_type(const struct http_request *request, const char *wanted)
     return n == strlen(wanted) && strncasecmp(type, wanted, n) == 0;
 }
 
+/* kubectl 1.20 sends JSON without saying so. No browser adds a token by itself, so that a page of
+ * somebody else's cannot have made such a request. */
+static bool is_plain_client(const struct http_request *request)
+{
+    return http_header(request, "Content-Type") == NULL &&
+           request->identity->source == SOURCE_TOKEN;
+}
+
 bool api_is_json(const struct http_request *request, struct http_reply *reply)
 {
-    if (has_type(request, "application/json") || has_type(request, PROTOBUF_TYPE))
+    if (is_plain_client(request) || has_type(request, "application/json") || has_type(request, PROTOBUF_TYPE))
         return true;
     reply_refusal(reply, 415, "the body must have Content-Type application/json");
     return false;

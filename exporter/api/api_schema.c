@@ -44,6 +44,7 @@ static const struct property metadata[] = {
     {KIND_NONE, "metadata.uid", SCHEMA_TEXT, "Key, never given twice."},
     {KIND_NONE, "metadata.resourceVersion", SCHEMA_TEXT, "Changes with the object."},
     {KIND_NONE, "metadata.creationTimestamp", SCHEMA_TIME, "Since when it is known."},
+    {KIND_NONE, "metadata.deletionTimestamp", SCHEMA_TIME, "Since when it is asked to go."},
     {KIND_NONE, "metadata.labels", SCHEMA_MAP, "Labels, for selectors."},
     {KIND_NONE, "metadata.annotations", SCHEMA_MAP, "Notes of clients."},
     {KIND_NONE, "metadata.finalizers", SCHEMA_TEXTS, "What must be done before it goes."},
@@ -168,6 +169,17 @@ static void add_below(struct json_object *schema, const char *at, const char *pa
 
 static void add_settings(struct json_object *schema, enum api_kind kind)
 {
+    static const struct {
+        const char *path, *help;
+    } groups[] = {
+        {"experimental", "Settings whose meaning may still change."},
+        {"experimental.downtimeTuning", "The ramp of the maximum downtime."},
+        {"experimental.stallDetector", "When the monitor `stall` finds no progress."},
+    };
+    for (size_t i = 0; i < COUNT(setting_places); i++)
+        for (size_t g = 0; setting_places[i].kind == kind && g < COUNT(groups); g++)
+            add_below(schema, setting_places[i].path, groups[g].path, SCHEMA_OBJECT,
+                      groups[g].help);
     for (size_t i = 0; i < COUNT(setting_places); i++)
         for (size_t s = 0; setting_places[i].kind == kind && s < COUNT(settings); s++)
             if (settings[s].in_policies || kind != KIND_POLICY)

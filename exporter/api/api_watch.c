@@ -362,6 +362,10 @@ void serve_watch(const struct api_call *call, struct http_reply *out_reply)
     struct err err = {0};
     if (refuses(call, out_reply))
         return;
+    if (call->versions == NULL) {
+        reply_refusal(out_reply, 503, "Ferry is starting: no snapshot yet");
+        return;
+    }
     struct watching *w = calloc(1, sizeof *w);
     if (w == NULL) {
         reply_refusal(out_reply, 503, "no memory for a watch");

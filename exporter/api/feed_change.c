@@ -186,7 +186,7 @@ struct change_block *feed_change_of_event(const struct store_event *event, enum 
     OWNED(json_object) object = api_event_object(event, version);
     OWNED(json_object) cells = api_event_cells(event, now_ms);
     struct json_object *metadata = json_at(object, "metadata");
-    add_text(&texts, PART_NS, json_object_get_string(json_at(metadata, "namespace")));
+    add_text(&texts, PART_NS, event->ns); /* of the object: "" is only in lists of all */
     add_text(&texts, PART_NAME, json_object_get_string(json_at(metadata, "name")));
     add_json(&texts, PART_OBJECT, object);
     add_json(&texts, PART_METADATA, metadata);

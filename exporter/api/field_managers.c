@@ -85,15 +85,18 @@ static struct json_object *inner_of(struct json_object *set, const char *key)
     return json_object_object_get(set, word);
 }
 
-/* Is the field, something in it, or something it is in, of the set? */
-static bool touches(struct json_object *set, const struct field_path *path)
+/* Is the field, something in it, or a value or list that it would replace, of the set? `object` has the
+ * values of the set: who owns an empty object does not own what is put into it. */
+static bool touches(struct json_object *set, struct json_object *object,
+                    const struct field_path *path)
 {
     for (size_t i = 0; i < path->n; i++) {
         set = inner_of(set, path->keys[i]);
+        object = is_object(object) ? json_object_object_get(object, path->keys[i]) : NULL;
         if (set == NULL)
             return false;
         if (json_object_object_length(set) == 0)
-            return true;
+            return i + 1 == path->n || !is_object(object);
     }
     return true;
 }
@@ -240,7 +243,7 @@ static void check_leaf(void *ctx, const struct field_path *path)
         return;
     for (size_t i = 0; i < json_object_array_length(a->entries); i++) {
         struct json_object *entry = json_object_array_get_idx(a->entries, i);
-        if (entry == a->own || !touches(set_in(entry), path))
+        if (entry == a->own || !touches(set_in(entry), a->before, path))
             continue;
         if (a->is_forced) {
             (void)take_away(set_in(entry), path, 0);
@@ -266,11 +269,11 @@ static bool delete_at(struct json_object *in, const struct field_path *path, siz
 static void drop_leaf(void *ctx, const struct field_path *path)
 {
     struct applying *a = ctx;
-    if (touches(a->set, path))
+    if (touches(a->set, a->config, path))
         return;
     for (size_t i = 0; i < json_object_array_length(a->entries); i++) {
         struct json_object *entry = json_object_array_get_idx(a->entries, i);
-        if (entry != a->own && touches(set_in(entry), path))
+        if (entry != a->own && touches(set_in(entry), a->before, path))
             return;
     }
     (void)delete_at(a->after, path, 0);

@@ -92,6 +92,17 @@ static inline bool fake_reload(void *ctx, char **out_json, struct err *err)
     return *out_json != NULL || err_set(err, ERR_NOMEM, "no memory");
 }
 
+static inline bool fake_log(void *ctx, const char *node, const char *guest, struct buf *out,
+                            struct err *err)
+{
+    (void)ctx;
+    if (strcmp(node, "a") != 0)
+        return err_set(err, ERR_NOT_FOUND, "the host has no qemuLogDir");
+    for (unsigned line = 1; line <= 3; line++)
+        buf_addf(out, "%s: line %u\n", guest, line);
+    return true;
+}
+
 /* Publishes a snapshot, and waits until it is shown. */
 static inline void show_snapshot(struct exporter *x, const struct snapshot *snapshot)
 {

@@ -310,6 +310,50 @@ static void a_watch_of_many_begins_with_all_of_them(void **state)
     watch_close(&w);
 }
 
+#define EVENTS "/api/v1/namespaces/default/events"
+
+static void a_watch_of_events_begins_with_the_stored_ones_and_counts(void **state)
+{
+    struct rig *rig = *state;
+    struct watch w = watch_open(rig, EVENTS "?watch=1", "");
+    static const char *const reasons[] = {"Running", "Migrated"};
+    for (size_t i = 0; i < COUNT(reasons); i++) {
+        assert_true(next_event(&w, WAIT_MS));
+        assert_string_equal(of(&w, "type"), "ADDED");
+        assert_string_equal(of(&w, "object.reason"), reasons[i]);
+    }
+    char name[300];
+    (void)snprintf(name, sizeof name, "%s", of(&w, "object.metadata.name"));
+    const struct store_event again = {.kind = "VirtualMachineInstance",
+                                      .ns = "default",
+                                      .name = "vm2",
+                                      .uid = "10000000-0000-4000-8000-000000000001",
+                                      .type = "Warning",
+                                      .reason = "Migrated",
+                                      .message = "it \"failed\"",
+                                      .at_ms = 1763269660000};
+    struct store_event other = again;
+    other.ns = "prod";
+    exporter_on_event(rig->x, &other);
+    exporter_on_event(rig->x, &again);
+    publish(rig, world_new(45));
+    assert_true(next_event(&w, WAIT_MS));
+    assert_string_equal(of(&w, "type"), "MODIFIED");
+    assert_string_equal(of(&w, "object.metadata.name"), name);
+    assert_string_equal(of(&w, "object.count"), "5"); /* 3 stored, and one in each namespace */
+    watch_close(&w);
+}
+
+static void what_cannot_be_watched_says_so(void **state)
+{
+    struct answer a = get(*state, "/apis/metrics.k8s.io/v1beta1/nodes?watch=1");
+    assert_refused(&a, 405, "MethodNotAllowed");
+    answer_fini(&a);
+    a = get(*state, "/apis/metrics.k8s.io/v1beta1/nodes?watch=1&sendInitialEvents=true");
+    assert_refused(&a, 422, "Invalid");
+    answer_fini(&a);
+}
+
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
 TEST_FILE(test_api_watch)
@@ -324,6 +368,8 @@ TEST_FILE(test_api_watch)
         WIRE_TEST(a_watch_ends_at_its_timeout),
         WIRE_TEST(a_client_that_left_is_forgotten),
         WIRE_TEST(many_watches_see_the_same),
+        WIRE_TEST(a_watch_of_events_begins_with_the_stored_ones_and_counts),
+        WIRE_TEST(what_cannot_be_watched_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
