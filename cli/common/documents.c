@@ -256,7 +256,8 @@ static struct json_object *difference(struct json_object *now, struct json_objec
         json_object_object_foreach(now, old_key, old_value)
         {
             (void)old_value;
-            if ((keep == KEEP_NONE || !is_own_key(old_key)) && !json_object_object_get_ex(wanted, old_key, NULL))
+            if ((keep == KEEP_NONE || !is_own_key(old_key)) &&
+                !json_object_object_get_ex(wanted, old_key, NULL))
                 json_add(out, old_key, NULL);
         }
     }

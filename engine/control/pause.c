@@ -49,8 +49,8 @@ bool pause_request(struct fleet *f, const struct resolve_request *request, struc
         return err_set(err, ERR_NOT_FOUND, "the VMI \"%s/%s\" does not exist", request->ns,
                        request->name);
     if (count > 1)
-        return err_set(err, ERR_REFUSED, "%u guests have the name %s/%s: rename all but one",
-                       count, request->ns, request->name);
+        return err_set(err, ERR_REFUSED, "%u guests have the name %s/%s: rename all but one", count,
+                       request->ns, request->name);
     if (!may(f, guest, is_pause, err))
         return false;
     if (request->dry_run)

@@ -1,9 +1,9 @@
 /* api_discovery.c - discovery for Kubernetes clients: versions, groups, resources, schemas.
  * Expanded from kinds.def and subresources.def.
  *
- * The schemas (api_schema.h) are for people, `kubectl explain`: a client that finds the fieldValidation
- * parameter leaves validation to the server. Every kubectl accepts an empty octet stream as
- * /openapi/v2.
+ * The schemas (api_schema.h) are for people, `kubectl explain`: a client that finds the
+ * fieldValidation parameter leaves validation to the server. Every kubectl accepts an empty octet
+ * stream as /openapi/v2.
  */
 #include <string.h>
 

@@ -59,7 +59,8 @@ static bool is_plain_client(const struct http_request *request)
 
 bool api_is_json(const struct http_request *request, struct http_reply *reply)
 {
-    if (is_plain_client(request) || has_type(request, "application/json") || has_type(request, PROTOBUF_TYPE))
+    if (is_plain_client(request) || has_type(request, "application/json") ||
+        has_type(request, PROTOBUF_TYPE))
         return true;
     reply_refusal(reply, 415, "the body must have Content-Type application/json");
     return false;
@@ -237,7 +238,8 @@ bool api_kept_text(struct json_object *kept, const char **out_text, struct err *
                     ? NULL
                     : json_object_to_json_string_ext(kept, JSON_C_TO_STRING_PLAIN);
     if (*out_text != NULL && strlen(*out_text) >= REQUEST_METADATA_MAX)
-        return err_set(err, ERR_UNPROCESSABLE, "metadata: labels, annotations and field managers over %d bytes",
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "metadata: labels, annotations and field managers over %d bytes",
                        REQUEST_METADATA_MAX);
     return true;
 }

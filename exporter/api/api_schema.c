@@ -130,9 +130,9 @@ static struct json_object *enter(struct json_object *schema, const char *part)
 static void set_type(struct json_object *schema, enum schema_type type)
 {
     static const char *const names[] = {
-        [SCHEMA_TEXT] = "string",   [SCHEMA_NUMBER] = "number", [SCHEMA_BOOL] = "boolean",
-        [SCHEMA_TIME] = "string",   [SCHEMA_OBJECT] = "object", [SCHEMA_LIST] = "array",
-        [SCHEMA_TEXTS] = "array",   [SCHEMA_MAP] = "object",    [SCHEMA_ANY] = NULL,
+        [SCHEMA_TEXT] = "string", [SCHEMA_NUMBER] = "number", [SCHEMA_BOOL] = "boolean",
+        [SCHEMA_TIME] = "string", [SCHEMA_OBJECT] = "object", [SCHEMA_LIST] = "array",
+        [SCHEMA_TEXTS] = "array", [SCHEMA_MAP] = "object",    [SCHEMA_ANY] = NULL,
     };
     json_add_text(schema, "type", names[type]);
     if (type == SCHEMA_ANY)

@@ -10,7 +10,8 @@
 struct json_object *api_schema(enum api_kind kind);
 /* Of all schemas: another one after each change of a table. */
 uint64_t api_schema_hash(void);
-/* Has the kind a field at that path? Parts are separated by dots, items of lists and keys of maps are
+/* Has the kind a field at that path? Parts are separated by dots, items of lists and keys of maps
+ * are
  * "*", as in properties.def. */
 bool api_schema_has(struct json_object *schema, const char *path);
 

@@ -106,10 +106,11 @@ bool api_selector_parse(const char *text, struct api_selector *out_selector, str
         if (out_selector->n == API_TERMS_MAX)
             return err_set(err, ERR_INVALID, "a selector has at most %d terms", API_TERMS_MAX);
         if (!parse_term(at, n, &out_selector->terms[out_selector->n]))
-            return err_set(err, ERR_INVALID,
-                           "selector term '%.*s': expected key=value, key!=value, key, !key, key in "
-                           "(a,b) or key notin (a,b)",
-                           n > 200 ? 200 : (int)n, at);
+            return err_set(
+                err, ERR_INVALID,
+                "selector term '%.*s': expected key=value, key!=value, key, !key, key in "
+                "(a,b) or key notin (a,b)",
+                n > 200 ? 200 : (int)n, at);
         out_selector->n++;
         at += n;
         if (*at == '\0')

@@ -324,9 +324,9 @@ static void keep_managers(struct change *c)
                                           .now_ms = clock_wall_ms(c->call->x->clock)};
     read_manager(c->call->request, manager);
     struct json_object *metadata = json_at(c->after, "metadata");
-    OWNED(json_object) managers =
-        c->is_applied ? json_object_get(json_at(metadata, "managedFields"))
-                      : field_managers_update(c->before, c->after, &request);
+    OWNED(json_object) managers = c->is_applied
+                                      ? json_object_get(json_at(metadata, "managedFields"))
+                                      : field_managers_update(c->before, c->after, &request);
     if (managers != NULL && json_object_array_length(managers) > 0)
         json_add(c->kept, "managedFields", json_object_get(managers));
     if (json_object_is_type(metadata, json_type_object) && managers != NULL)
@@ -468,11 +468,11 @@ static struct json_object *apply_config(struct change *c, struct err *err)
     OWNED(json_object) config = api_apply_body(http->body, http->body_bytes, err);
     if (config == NULL)
         return NULL;
-    const struct field_request request = {
-        .manager = manager,
-        .api_version = api_kind_row(c->call->kind)->api_version,
-        .is_forced = text_equal(http_query(http, "force"), "true"),
-        .now_ms = clock_wall_ms(c->call->x->clock)};
+    const struct field_request request = {.manager = manager,
+                                          .api_version = api_kind_row(c->call->kind)->api_version,
+                                          .is_forced =
+                                              text_equal(http_query(http, "force"), "true"),
+                                          .now_ms = clock_wall_ms(c->call->x->clock)};
     c->is_applied = true;
     return field_managers_apply(c->before, config, &request, err);
 }

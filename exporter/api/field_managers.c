@@ -85,8 +85,8 @@ static struct json_object *inner_of(struct json_object *set, const char *key)
     return json_object_object_get(set, word);
 }
 
-/* Is the field, something in it, or a value or list that it would replace, of the set? `object` has the
- * values of the set: who owns an empty object does not own what is put into it. */
+/* Is the field, something in it, or a value or list that it would replace, of the set? `object` has
+ * the values of the set: who owns an empty object does not own what is put into it. */
 static bool touches(struct json_object *set, struct json_object *object,
                     const struct field_path *path)
 {

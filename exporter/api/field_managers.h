@@ -1,10 +1,11 @@
-/* field_managers.h - who set which field of an object: metadata.managedFields, and server-side apply. Pure.
+/* field_managers.h - who set which field of an object: metadata.managedFields, and server-side
+ * apply. Pure.
  *
  * Kubernetes' rules: each manager has the set of fields that it last applied (Apply) or changed by
- * another request (Update). An apply that would change another manager's field is a conflict, unless
- * it is forced: then the field is its own. A field that its manager no longer applies, and that is
- * nobody else's, is removed. Lists and values are owned as a whole, members of objects one by one,
- * whatever their keys contain. Sets are written as fieldsV1: {"f:spec": {"f:x": {}}}. */
+ * another request (Update). An apply that would change another manager's field is a conflict,
+ * unless it is forced: then the field is its own. A field that its manager no longer applies, and
+ * that is nobody else's, is removed. Lists and values are owned as a whole, members of objects one
+ * by one, whatever their keys contain. Sets are written as fieldsV1: {"f:spec": {"f:x": {}}}. */
 #ifndef EXPORTER_API_FIELD_MANAGERS_H
 #define EXPORTER_API_FIELD_MANAGERS_H
 

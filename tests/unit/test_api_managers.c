@@ -1,5 +1,5 @@
-/* test_api_managers.c - server-side apply as a table of lives: what managers apply and change, one after the other, and
- * what the object is then. */
+/* test_api_managers.c - server-side apply as a table of lives: what managers apply and change, one
+ * after the other, and what the object is then. */
 #include "tests/test.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ static struct json_object *from(const char *text)
     return value;
 }
 
-/* "manager: config"; a manager in capitals forces; "manager~ object" is an update to the whole object. */
+/* "manager: config"; a manager in capitals forces; "manager~ object" is an update to the whole
+ * object. */
 enum { STEPS_MAX = 6 };
 static const struct life {
     const char *name;
@@ -45,7 +46,8 @@ static const struct life {
       {"a", APPLIES, "{'spec':{'s':{'app':'w'}}}", NULL}},
      "{\"s\":{\"app\":\"w\"}}"},
     {"an object that is empty by that goes with it",
-     {{"a", APPLIES, "{'spec':{'s':{'t':{'u':1}},'v':1}}", NULL}, {"a", APPLIES, "{'spec':{'v':1}}", NULL}},
+     {{"a", APPLIES, "{'spec':{'s':{'t':{'u':1}},'v':1}}", NULL},
+      {"a", APPLIES, "{'spec':{'v':1}}", NULL}},
      "{\"v\":1}"},
     {"... unless it is applied as an empty one",
      {{"a", APPLIES, "{'spec':{'s':{'t':1}}}", NULL}, {"a", APPLIES, "{'spec':{'s':{}}}", NULL}},
@@ -102,11 +104,13 @@ static const struct life {
       {"a", APPLIES, "{'spec':{'l':[3]}}", NULL}},
      "{\"l\":[3]}"},
     {"a value in the place of an object is a conflict",
-     {{"a", APPLIES, "{'spec':{'o':{'x':1}}}", NULL}, {"b", APPLIES, "{'spec':{'o':2}}", "conflict with \"a\": .spec.o"}},
+     {{"a", APPLIES, "{'spec':{'o':{'x':1}}}", NULL},
+      {"b", APPLIES, "{'spec':{'o':2}}", "conflict with \"a\": .spec.o"}},
      "{\"o\":{\"x\":1}}"},
 };
 
-static void live(const struct life *life, struct json_object **object, const struct step *step, int64_t now_ms)
+static void live(const struct life *life, struct json_object **object, const struct step *step,
+                 int64_t now_ms)
 {
     struct err err = {0};
     const struct field_request request = {.manager = step->manager,
@@ -157,9 +161,10 @@ static void an_apply_that_changes_nothing_changes_no_byte(void **state)
     request.now_ms = 999999;
     OWNED(json_object) again = field_managers_apply(first, config, &request, &err);
     assert_true(json_object_equal(first, again));
-    assert_string_equal(json_object_to_json_string_ext(json_at(first, "metadata.managedFields.0.fieldsV1"),
-                                                       JSON_C_TO_STRING_PLAIN),
-                        "{\"f:metadata\":{\"f:labels\":{\"f:a\":{}}},\"f:spec\":{\"f:x\":{\"f:y\":{}}}}");
+    assert_string_equal(
+        json_object_to_json_string_ext(json_at(first, "metadata.managedFields.0.fieldsV1"),
+                                       JSON_C_TO_STRING_PLAIN),
+        "{\"f:metadata\":{\"f:labels\":{\"f:a\":{}}},\"f:spec\":{\"f:x\":{\"f:y\":{}}}}");
 }
 
 static void there_are_never_more_than_so_many_managers(void **state)
@@ -183,7 +188,8 @@ static void there_are_never_more_than_so_many_managers(void **state)
     }
     struct json_object *managers = json_at(object, "metadata.managedFields");
     assert_int_equal(json_object_array_length(managers), FIELD_MANAGERS_MAX);
-    assert_string_equal(json_object_get_string(json_at(object, "metadata.managedFields.15.manager")), "m31");
+    assert_string_equal(
+        json_object_get_string(json_at(object, "metadata.managedFields.15.manager")), "m31");
     json_object_free(object);
 }
 

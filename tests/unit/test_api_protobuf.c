@@ -1,4 +1,5 @@
-/* test_api_protobuf.c - bodies as newer kubectl sends them: what they say as JSON, and what is refused. */
+/* test_api_protobuf.c - bodies as newer kubectl sends them: what they say as JSON, and what is
+ * refused. */
 #include "tests/test.h"
 
 #include <string.h>
@@ -125,11 +126,12 @@ static const struct {
     {namespace_body,
      "{\"metadata\":{\"name\":\"shop\",\"labels\":{\"example.org/tier\":\"front\"}},"
      "\"apiVersion\":\"v1\",\"kind\":\"Namespace\"}"},
-    {quota_body,
-     "{\"metadata\":{\"name\":\"few\",\"labels\":{\"example.org/tier\":\"front\"}},\"spec\":{\"hard\":{"
-     "\"memory\":\"8Gi\"}},\"apiVersion\":\"v1\",\"kind\":\"ResourceQuota\"}"},
+    {quota_body, "{\"metadata\":{\"name\":\"few\",\"labels\":{\"example.org/"
+                 "tier\":\"front\"}},\"spec\":{\"hard\":{"
+                 "\"memory\":\"8Gi\"}},\"apiVersion\":\"v1\",\"kind\":\"ResourceQuota\"}"},
     {eviction_body,
-     "{\"metadata\":{\"name\":\"pod\",\"labels\":{\"example.org/tier\":\"front\"}},\"deleteOptions\":{"
+     "{\"metadata\":{\"name\":\"pod\",\"labels\":{\"example.org/"
+     "tier\":\"front\"}},\"deleteOptions\":{"
      "\"gracePeriodSeconds\":30,\"dryRun\":[\"All\"]},\"apiVersion\":\"policy/v1\",\"kind\":"
      "\"Eviction\"}"},
     {review_body,
@@ -147,9 +149,9 @@ static void a_body_says_what_it_would_say_as_json(void **state)
         OWNED(json_object) read = protobuf_read((const char *)body.bytes, body.n, &err);
         if (read == NULL)
             fail_msg("%zu: %s", i, err.text);
-        assert_string_equal(
-            json_object_to_json_string_ext(read, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
-            stories[i].json);
+        assert_string_equal(json_object_to_json_string_ext(
+                                read, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+                            stories[i].json);
     }
 }
 
@@ -200,7 +202,8 @@ static void what_is_not_known_is_refused_by_number_or_kind(void **state)
     refused(&body, ERR_INVALID, "a Deployment cannot be sent as protobuf; send JSON");
     body = (struct text){.bytes = "{}  ", .n = 4};
     refused(&body, ERR_INVALID, "expected protobuf");
-    struct text bad = metadata("sh\xff" "op");
+    struct text bad = metadata("sh\xff"
+                               "op");
     raw.n = 0;
     put_part(&raw, 1, &bad);
     body = envelope("v1", "Namespace", &raw);

@@ -230,12 +230,12 @@ static void every_route_answers(void **state)
         buf_init(&path, 1024);
         path_of(&routes[i], &path);
         struct answer a = call_route(*state, &routes[i], path.data);
-        int want = strstr(routes[i].pattern, "{name}/recover") != NULL      ? 202
-                   : strstr(routes[i].pattern, "{name}/ack") != NULL        ? 200
-                   : strstr(routes[i].pattern, "{name}/resolve") != NULL    ? 200
-                   : strstr(routes[i].pattern, "{name}/adopt") != NULL      ? 202
-                   : strstr(routes[i].pattern, "{name}/pause") != NULL      ? 202
-                   : strstr(routes[i].pattern, "{name}/unpause") != NULL    ? 202
+        int want = strstr(routes[i].pattern, "{name}/recover") != NULL                     ? 202
+                   : strstr(routes[i].pattern, "{name}/ack") != NULL                       ? 200
+                   : strstr(routes[i].pattern, "{name}/resolve") != NULL                   ? 200
+                   : strstr(routes[i].pattern, "{name}/adopt") != NULL                     ? 202
+                   : strstr(routes[i].pattern, "{name}/pause") != NULL                     ? 202
+                   : strstr(routes[i].pattern, "{name}/unpause") != NULL                   ? 202
                    : routes[i].kind == KIND_SERVICE && strstr(routes[i].pattern, "{name}") ? 404
                    : routes[i].kind == KIND_DISRUPTION_BUDGET && strstr(routes[i].pattern, "{name}")
                        ? 404

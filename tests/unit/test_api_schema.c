@@ -1,4 +1,5 @@
-/* test_api_schema.c - `kubectl explain`: each member of each object that is shown has a schema with a sentence. */
+/* test_api_schema.c - `kubectl explain`: each member of each object that is shown has a schema with
+ * a sentence. */
 #include "tests/unit/test_api_http.h"
 
 #include "exporter/api/api_schema.h"
@@ -61,8 +62,7 @@ static void expect_sentences(const char *kind, struct json_object *schema)
         return;
     json_object_object_foreach(named, key, inner)
     {
-        const char *text =
-            json_object_get_string(json_object_object_get(inner, "description"));
+        const char *text = json_object_get_string(json_object_object_get(inner, "description"));
         if (text == NULL || text[0] == '\0' || text[strlen(text) - 1] != '.')
             fail_msg("%s: %s has no sentence", kind, key);
         expect_sentences(kind, inner);
@@ -92,8 +92,9 @@ static void the_path_of_a_schema_changes_with_it_and_has_it(void **state)
     struct json_object *schemas = json_at(b.json, "components.schemas");
     struct json_object *vmim =
         json_object_object_get(schemas, "ferry.VirtualMachineInstanceMigration");
-    assert_string_equal(json_object_get_string(json_at(vmim, "properties.spec.properties.vmiName.description")),
-                        "The guest's name.");
+    assert_string_equal(
+        json_object_get_string(json_at(vmim, "properties.spec.properties.vmiName.description")),
+        "The guest's name.");
     answer_fini(&a);
     answer_fini(&b);
 }

@@ -280,7 +280,8 @@ static const struct change_row {
      "fresh\n"
      "spec:\n  allowPostCopy: true\n",
      201, "{\"allowPostCopy\":true}", NULL},
-    {"PATCH", "apply-patch+yaml", POLICIES "/gentle?fieldManager=t", "{\"spec\":{\"maxDowntimeMs\":100}}", 200,
+    {"PATCH", "apply-patch+yaml", POLICIES "/gentle?fieldManager=t",
+     "{\"spec\":{\"maxDowntimeMs\":100}}", 200,
      "{\"selectors\":{\"virtualMachineInstanceSelector\":{\"app\":\"web\"}},"
      "\"allowPostCopy\":false,\"maxDowntimeMs\":100}",
      NULL},

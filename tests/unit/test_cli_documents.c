@@ -111,7 +111,8 @@ static const struct {
      "{\"spec\":{\"selectors\":{\"virtualMachineInstanceSelector\":{\"kubevirt.io/nodeName\":\"a\","
      "\"app\":\"b\"}}}}",
      POLICY("a") "spec: {selectors: {virtualMachineInstanceSelector: {app: b}}}\n",
-     "{\"spec\":{\"selectors\":{\"virtualMachineInstanceSelector\":{\"kubevirt.io/nodeName\":null}}}}"},
+     "{\"spec\":{\"selectors\":{\"virtualMachineInstanceSelector\":{\"kubevirt.io/"
+     "nodeName\":null}}}}"},
     {"a policy without spec", "{\"metadata\":{}}", POLICY("a") "spec: {x: 1}\n",
      "{\"spec\":{\"x\":1}}"},
     {"a file that does not speak of the spec", "{\"spec\":{\"x\":1}}", POLICY("a"), NULL},

@@ -17,8 +17,7 @@ static unsigned ordered(const struct core_world *w, enum effect_kind kind)
 /* The orders are not carried out: the test says what the host reports. */
 static bool request(struct core_world *w, enum override_kind kind, const char *guest, bool dry_run)
 {
-    struct input input = {.kind = INPUT_RESOLVE,
-                          .of.resolve = {.kind = kind, .dry_run = dry_run}};
+    struct input input = {.kind = INPUT_RESOLVE, .of.resolve = {.kind = kind, .dry_run = dry_run}};
     struct migration_ref ref = {{0}, {0}, {0}};
     TEXT_SET(input.of.resolve.ns, "default");
     TEXT_SET(input.of.resolve.name, guest);
