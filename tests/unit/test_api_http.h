@@ -110,7 +110,7 @@ static inline void show_snapshot(struct exporter *x, const struct snapshot *snap
     feed_settle(x->feed);
 }
 
-static inline int rig_up(void **state)
+static inline int rig_up_at(void **state, const struct clock *clock)
 {
     static const struct store_ops ops = {.each_event = fake_each_event,
                                          .find_job = fake_find_job,
@@ -131,7 +131,7 @@ static inline int rig_up(void **state)
     const struct passwd *login = getpwuid(geteuid());
     (void)snprintf(rig->user, sizeof rig->user, "socket:%s", login == NULL ? "" : login->pw_name);
     const struct exporter_config config = {.access = &access, .version = "0.1.0"};
-    const struct exporter_parts parts = {clock_system(),
+    const struct exporter_parts parts = {clock,
                                          {&rig->engine, fake_create, fake_cancel, fake_put,
                                           fake_remove, fake_evict, fake_ask, fake_resolve},
                                          &rig->store,
@@ -148,6 +148,11 @@ static inline int rig_up(void **state)
     snapshot_unref(&world->snapshot);
     *state = rig;
     return 0;
+}
+
+static inline int rig_up(void **state)
+{
+    return rig_up_at(state, clock_system());
 }
 
 static inline int rig_down(void **state)
