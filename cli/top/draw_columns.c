@@ -197,9 +197,10 @@ static enum style fill_verdict(const struct top *top, const struct now_row *row,
     (void)top;
     if (row->plane[0] == '\0' && !row->has_verdict)
         return STYLE_PLAIN;
-    (void)snprintf(out, CELL, "%s%s%s%s%s%s", row->plane, row->plane[0] != '\0' ? " plane" : "",
-                   row->guest_at[0] != '\0' ? "; guest " : "", row->guest_at,
-                   row->note[0] != '\0' ? "; " : "", row->note);
+    if (snprintf(out, CELL, "%s%s%s%s%s%s", row->plane, row->plane[0] != '\0' ? " plane" : "",
+                 row->guest_at[0] != '\0' ? "; guest " : "", row->guest_at,
+                 row->note[0] != '\0' ? "; " : "", row->note) < 0)
+        out[0] = '\0'; /* what does not fit is cut */
     return STYLE_PLAIN;
 }
 
