@@ -169,6 +169,12 @@ static bool on_reload_request(void *ctx, char **out_json, struct err *err)
     return reload_ask(ctx, out_json, err);
 }
 
+static bool read_log(void *ctx, const char *node, const char *guest, struct buf *out,
+                     struct err *err)
+{
+    return analysis_qemu_log(ctx, node, guest, out, err);
+}
+
 static bool open_exporter(struct appliance *a, const struct appliance_options *options,
                           struct err *err)
 {
@@ -181,6 +187,7 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
         .store = a->store,
         .state_dir = state_dir(a, options),
         .reload = {&a->answers, on_reload_request},
+        .logs = {analyzer_worker(a->analyzer), read_log},
     };
     a->exporter = exporter_new(&config, &parts, err);
     if (a->exporter == NULL && err->code == ERR_LOCKED && a->simulate != NULL &&

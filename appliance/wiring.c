@@ -116,6 +116,13 @@ static void on_finished(void *ctx, const struct snapshot_job *job)
         analysis_on_finished(wiring->analysis, job);
 }
 
+static void on_stored_event(void *ctx, const struct store_event *event)
+{
+    struct wiring *wiring = ctx;
+    if (wiring->exporter != NULL)
+        exporter_on_event(wiring->exporter, event);
+}
+
 static void on_crashed(void *ctx, const char *job_uid)
 {
     struct wiring *wiring = ctx;
@@ -140,6 +147,7 @@ struct engine_sink wiring_engine_sink(struct wiring *wiring)
         .on_step = on_step,
         .on_decision = on_decision,
         .on_finished = on_finished,
+        .on_event = on_stored_event,
         .on_crashed = on_crashed,
         .on_judged = on_judged,
     };

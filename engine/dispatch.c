@@ -174,6 +174,8 @@ void dispatch(struct engine *e, const struct effect *effect)
     case EFFECT_DO_COMPARE_CPU: probe_cpu(e, effect); break;
     case EFFECT_DO_ASK_VOLUMES: probe_volumes(e, effect); break;
     case EFFECT_DO_SHUTDOWN:
+    case EFFECT_DO_PAUSE:
+    case EFFECT_DO_UNPAUSE:
     case EFFECT_DO_CLEAR_MARK: order_guest(e, effect); break;
     case EFFECT_DO_STOP_BACKUP: tune(e, effect); break;
     case EFFECT_DO_WATCH: watch(e, effect); break;

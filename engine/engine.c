@@ -377,6 +377,10 @@ static void notify(struct engine *e, const struct effect *effect)
         e->parts.sink.on_decision(e->parts.sink.ctx, effect->of.decision.monitor,
                                   effect->of.decision.shadow,
                                   decision_name(effect->of.decision.is.why));
+    if (effect->kind == EFFECT_EVENT && e->parts.sink.on_event != NULL) {
+        const struct store_event event = persist_event(e->fleet, effect);
+        e->parts.sink.on_event(e->parts.sink.ctx, &event);
+    }
     if (effect->kind == EFFECT_EVENT && effect->of.event.warning)
         LOG(WARN, "migration_event", FIELD_TEXT(MIGRATION, effect->job_uid),
             FIELD_TEXT(WHY, effect->of.event.reason), FIELD_TEXT(TEXT, effect->of.event.message));

@@ -65,6 +65,7 @@ struct engine_sink {
     /* A monitor decided; shadow: only recorded. May be NULL. */
     void (*on_decision)(void *ctx, const char *monitor, bool shadow, const char *decision);
     void (*on_finished)(void *ctx, const struct snapshot_job *job); /* once per job and process */
+    void (*on_event)(void *ctx, const struct store_event *event);   /* is stored. May be NULL */
     /* A guest that arrived was no longer running there a second later. May be NULL. */
     void (*on_crashed)(void *ctx, const char *job_uid);
     /* A verdict is stored. Once per job, also when an earlier process saw the job end; once more

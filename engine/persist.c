@@ -115,13 +115,13 @@ static void put_step(struct store *store, const struct effect *effect)
     store->ops->put_transition(store, &row);
 }
 
-static void put_event(struct store *store, const struct fleet *f, const struct effect *effect)
+struct store_event persist_event(const struct fleet *f, const struct effect *effect)
 {
     struct job *job = NULL;
     bool other = effect->of.event.kind != NULL;
     if (!other)
         HASH_FIND_STR(f->jobs, effect->job_uid, job);
-    struct store_event row = {
+    return (struct store_event){
         .kind = other ? effect->of.event.kind : "VirtualMachineInstanceMigration",
         .ns = job != NULL ? job->ns : effect->of.event.ns,
         .name = job != NULL ? job->name : effect->of.event.name,
@@ -131,6 +131,11 @@ static void put_event(struct store *store, const struct fleet *f, const struct e
         .message = effect->of.event.message,
         .at_ms = effect->wall_ms,
     };
+}
+
+static void put_event(struct store *store, const struct fleet *f, const struct effect *effect)
+{
+    const struct store_event row = persist_event(f, effect);
     store->ops->put_event(store, &row);
 }
 

@@ -10,6 +10,8 @@
 void persist_effect(struct store *store, const struct fleet *f, const struct effect *effect);
 /* Hands a row of the trace to the samples lane; dropped when there is no room. */
 void persist_monitor_input(struct store *store, const struct effect *effect);
+/* An EVENT as it is stored; texts live with the effect and the fleet. */
+struct store_event persist_event(const struct fleet *f, const struct effect *effect);
 void persist_job(struct store *store, const struct job *job);
 void persist_rejections(struct store *store, const struct job *job);
 void persist_object(struct store *store, struct fleet *f, const struct object *object,

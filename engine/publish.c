@@ -214,6 +214,8 @@ static void fill_guest(const struct fleet *f, const struct guest *guest, char **
     out->memory_kib = guest->memory_kib;
     out->vcpus = guest->vcpus;
     out->seen_ms = guest->seen_wall_ms;
+    out->first_seen_ms = guest->first_seen_wall_ms;
+    out->here_since_ms = guest->stay_wall_ms != 0 ? guest->stay_wall_ms : guest->first_seen_wall_ms;
     for (const struct domain *domain = guest->domains; domain != NULL; domain = domain->next_of)
         if (domain->mark != NULL && domain->mark->orphan)
             out->orphan = domain->mark->is;

@@ -45,6 +45,8 @@ struct snapshot_guest {
     char pod[SNAPSHOT_NAME_MAX], pod_uid[SNAPSHOT_UID_MAX]; /* its launcher, while it is up */
     const char *settings;           /* JSON object text or NULL: its settings */
     int64_t seen_ms;                /* wall: last observed */
+    int64_t first_seen_ms;          /* wall: by this process */
+    int64_t here_since_ms;          /* wall: arrived where it is, or first seen there */
     char job_uid[SNAPSHOT_UID_MAX]; /* its newest job, empty when none */
     struct hv_mark
         orphan; /* of a migration that this appliance does not know; without a job: none */

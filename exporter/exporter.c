@@ -134,6 +134,12 @@ void exporter_on_judged(void *exporter, const struct verdict_rows *verdict_rows)
     metrics_count_judged(x->counters, verdict_rows, clock_wall_ms(x->clock));
 }
 
+void exporter_on_event(void *exporter, const struct store_event *event)
+{
+    struct exporter *x = exporter;
+    feed_take_event(x->feed, event);
+}
+
 void exporter_set_ready(struct exporter *x, bool ready, const char *reason)
 {
     (void)pthread_mutex_lock(&x->lock);
@@ -264,6 +270,22 @@ static bool open_http(struct exporter *x, const struct exporter_config *config,
     return x->http != NULL;
 }
 
+static bool know_event(void *ctx, const struct store_event *row)
+{
+    feed_know_event(ctx, row);
+    return true;
+}
+
+/* How often the newest events were seen in earlier runs; without that they count from 1. */
+static void know_events(struct exporter *x)
+{
+    struct err err = {0};
+    if (x->store != NULL && x->store->ops->each_event != NULL &&
+        !x->store->ops->each_event(x->store, NULL, EXPORTER_EVENTS_KNOWN, know_event, x->feed,
+                                   &err))
+        LOG(WARN, "events_not_read", FIELD_TEXT(ERROR, err.text));
+}
+
 struct exporter *exporter_new(const struct exporter_config *config,
                               const struct exporter_parts *parts, struct err *err)
 {
@@ -276,6 +298,7 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->requests = parts->requests;
     x->store = parts->store;
     x->reload = parts->reload;
+    x->logs = parts->logs;
     TEXT_SET(x->version, config->version);
     TEXT_SET(x->state_dir, parts->state_dir);
     TEXT_SET(x->not_ready, "starting");
@@ -286,6 +309,8 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->request_log = request_log_new(parts->clock, parts->store, err);
     x->lists = list_keep_new(err);
     x->feed = feed_new(parts->clock, true, err);
+    if (x->feed != NULL)
+        know_events(x);
     if (x->counters != NULL && x->scrape != NULL && x->request_log != NULL && x->lists != NULL &&
         x->feed != NULL && open_http(x, config, parts, err))
         return x;

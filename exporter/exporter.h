@@ -28,12 +28,19 @@ struct exporter_reload {
     void *ctx;
     bool (*run)(void *ctx, char **out_json, struct err *err); /* NULL: not possible */
 };
+/* The end of a guest's QEMU log on a node, its lines into out. May take a bounded time. */
+struct exporter_logs {
+    void *ctx;
+    bool (*read)(void *ctx, const char *node, const char *guest, struct buf *out,
+                 struct err *err); /* NULL: there are none */
+};
 struct exporter_parts { /* borrowed */
     const struct clock *clock;
     struct engine_requests requests;
     struct store *store;   /* for events and history; may be NULL */
     const char *state_dir; /* of that store, for queries; NULL: it is in memory */
     struct exporter_reload reload;
+    struct exporter_logs logs;
 };
 
 struct exporter;
@@ -54,6 +61,7 @@ void exporter_on_step(void *exporter, const struct snapshot_job *job, enum phase
                       enum trigger why, int64_t spent_ms);
 void exporter_on_decision(void *exporter, const char *monitor, bool shadow, const char *decision);
 void exporter_on_finished(void *exporter, const struct snapshot_job *job);
+void exporter_on_event(void *exporter, const struct store_event *event);
 void exporter_on_judged(void *exporter, const struct verdict_rows *verdict_rows);
 void exporter_set_self(struct exporter *x, const struct exporter_self *self);
 /* /readyz answers 200 only while ready; until then 503 with this reason. */

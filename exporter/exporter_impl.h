@@ -14,7 +14,7 @@
 #include "exporter/metrics/scrape.h"
 #include "exporter/request_log.h"
 
-enum { EXPORTER_VERSION_MAX = 64, EXPORTER_PATH_MAX = 4096 };
+enum { EXPORTER_VERSION_MAX = 64, EXPORTER_PATH_MAX = 4096, EXPORTER_EVENTS_KNOWN = 2000 };
 
 struct self_sample; /* exporter.c: a copy of struct exporter_self, counted */
 
@@ -24,6 +24,7 @@ struct exporter {
     struct engine_requests requests;
     struct store *store;
     struct exporter_reload reload;
+    struct exporter_logs logs;
     char version[EXPORTER_VERSION_MAX];
     bool kubevirt_metrics;
     char state_dir[EXPORTER_PATH_MAX];                /* "": none */

@@ -102,6 +102,10 @@ syntax-check:
 	@printf '%s\0' $(CHECKED_SRCS) | xargs -0 -n 16 -P "$$(nproc)" $(CC) $(CFLAGS) -fsyntax-only
 	@echo "$(words $(CHECKED_SRCS)) files: no warning"
 
+.PHONY: test-kubectl
+test-kubectl: all ## unmodified kubectl 1.20, 1.32 and 1.36 against a simulated fleet (downloads them once)
+	@FERRY=$(abspath $(B)/ferry) KUBECTLS=$(BUILD)/kubectl tests/kubectl/run --full
+
 .PHONY: test-threads
 test-threads: ## the tests without hosts under ThreadSanitizer
 	@$(MAKE) CC=gcc VARIANT=tsan run-tests

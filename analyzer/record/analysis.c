@@ -146,6 +146,28 @@ static void log_dir_of(struct analysis *analysis, const char *node, char *out_di
     (void)pthread_mutex_unlock(&analysis->log_dirs_lock);
 }
 
+bool analysis_qemu_log(struct analysis *analysis, const char *node, const char *guest,
+                       struct buf *out, struct err *err)
+{
+    char dir[PATH_MAX];
+    log_dir_of(analysis, node, dir);
+    if (dir[0] == '\0')
+        return err_set(err, ERR_NOT_FOUND, "the host has no qemuLogDir");
+    struct notes notes = {0};
+    const struct analysis_log log = {.dir = dir, .guest = guest, .node = node, .side = SIDE_SOURCE};
+    analysis_logs_read(analysis->logs, &log, &notes);
+    bool is_read = true;
+    for (size_t i = 0; i < notes.n; i++) {
+        bool is_line = notes.rows[i].key[0] == '\0';
+        if (is_line)
+            buf_addf(out, "%s\n", notes.rows[i].text);
+        else
+            is_read = err_set(err, ERR_IO, "%s", notes.rows[i].text);
+    }
+    notes_fini(&notes);
+    return is_read;
+}
+
 static void free_log_dirs(struct log_dir *dirs, size_t n)
 {
     for (size_t i = 0; dirs != NULL && i < n; i++)

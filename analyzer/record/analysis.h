@@ -44,6 +44,10 @@ DEFINE_OWNED(analysis)
 /* Where the logs of hosts are; replaces what was given before. Copies. Any thread. */
 MUST_CHECK bool analysis_set_hosts(struct analysis *analysis, const struct analysis_host *hosts,
                                    size_t n, struct err *err);
+/* The lines of a guest's QEMU log on a node. ERR_NOT_FOUND: no log of that host is configured;
+ * ERR_IO with the reason. Waits a bounded time (analysis_logs.h). Any thread. */
+MUST_CHECK bool analysis_qemu_log(struct analysis *analysis, const char *node, const char *guest,
+                                  struct buf *out, struct err *err);
 MUST_CHECK bool analysis_start(struct analysis *analysis, struct err *err);
 /* Without a thread: judges one job; false when there is none. */
 bool analysis_step(struct analysis *analysis);

@@ -211,23 +211,26 @@ bool documents_read(struct documents *documents, const char *file, struct err *e
 
 /* --- patches --- */
 
-/* The appliance's own labels are not removed. */
+/* The appliance's own labels are not removed; elsewhere such a key is the user's. */
 static bool is_own_key(const char *key)
 {
     return text_has_prefix(key, "kubernetes.io/") || text_has_prefix(key, "ferry.internal/") ||
            text_has_prefix(key, "kubevirt.io/");
 }
 
+/* Of what the file does not name. */
+enum keep { KEEP_NONE, KEEP_OWN, KEEP_ALL };
+
 static struct json_object *difference(struct json_object *now, struct json_object *wanted,
-                                      bool replace);
+                                      enum keep keep);
 
 static void differ_member(struct json_object *out, const char *key, struct json_object *now,
-                          struct json_object *wanted, bool replace)
+                          struct json_object *wanted, enum keep keep)
 {
     bool both =
         json_object_is_type(now, json_type_object) && json_object_is_type(wanted, json_type_object);
     if (both) {
-        struct json_object *inner = difference(now, wanted, replace);
+        struct json_object *inner = difference(now, wanted, keep);
         if (inner != NULL)
             json_add(out, key, inner);
     } else if (!json_object_equal(now, wanted)) {
@@ -237,7 +240,7 @@ static void differ_member(struct json_object *out, const char *key, struct json_
 
 /* The merge patch from one object to the other, or NULL. Depth is bounded by the parsers. */
 static struct json_object *difference(struct json_object *now, struct json_object *wanted,
-                                      bool replace)
+                                      enum keep keep)
 {
     OWNED(json_object) out = json_object_new_object();
     json_object_object_foreach(wanted, key, value)
@@ -247,13 +250,14 @@ static struct json_object *difference(struct json_object *now, struct json_objec
         if (!exists && value != NULL)
             json_add(out, key, json_object_get(value));
         else if (exists)
-            differ_member(out, key, old, value, replace);
+            differ_member(out, key, old, value, keep);
     }
-    if (replace) {
+    if (keep != KEEP_ALL) {
         json_object_object_foreach(now, old_key, old_value)
         {
             (void)old_value;
-            if (!is_own_key(old_key) && !json_object_object_get_ex(wanted, old_key, NULL))
+            if ((keep == KEEP_NONE || !is_own_key(old_key)) &&
+                !json_object_object_get_ex(wanted, old_key, NULL))
                 json_add(out, old_key, NULL);
         }
     }
@@ -262,7 +266,7 @@ static struct json_object *difference(struct json_object *now, struct json_objec
 
 /* Members that the file does not name are not changed. */
 static void add_difference(struct json_object *patch, struct json_object *now,
-                           struct json_object *wanted, const char *key, bool replace)
+                           struct json_object *wanted, const char *key, enum keep keep)
 {
     struct json_object *asked = NULL, *has = NULL;
     if (!json_object_object_get_ex(wanted, key, &asked) ||
@@ -271,7 +275,7 @@ static void add_difference(struct json_object *patch, struct json_object *now,
     (void)json_object_object_get_ex(now, key, &has);
     OWNED(json_object) empty = json_object_new_object();
     struct json_object *change =
-        difference(json_object_is_type(has, json_type_object) ? has : empty, asked, replace);
+        difference(json_object_is_type(has, json_type_object) ? has : empty, asked, keep);
     if (change != NULL)
         json_add(patch, key, change);
 }
@@ -284,11 +288,11 @@ struct json_object *document_patch(const struct document *document, struct json_
     struct json_object *now = json_at(current, "metadata");
     struct json_object *wanted = json_at(document->object, "metadata");
     if (wanted != NULL) {
-        add_difference(metadata, now, wanted, "labels", replace);
-        add_difference(metadata, now, wanted, "annotations", false);
+        add_difference(metadata, now, wanted, "labels", replace ? KEEP_OWN : KEEP_ALL);
+        add_difference(metadata, now, wanted, "annotations", KEEP_ALL);
     }
     if (json_object_object_length(metadata) > 0)
         json_add(patch, "metadata", TAKE(metadata));
-    add_difference(patch, current, document->object, "spec", replace);
+    add_difference(patch, current, document->object, "spec", replace ? KEEP_NONE : KEEP_ALL);
     return json_object_object_length(patch) > 0 ? TAKE(patch) : NULL;
 }

@@ -47,7 +47,7 @@ static const struct fact node_facts[] = {
     {"Drain", "status.ferry.drain"},
     {"CPUs", "status.capacity.cpu"},
     {"Memory", "status.capacity.memory"},
-    {"Free memory", "status.allocatable.memory"},
+    {"Free memory", "status.ferry.freeMemory"},
     {"Guests", "status.ferry.guests"},
     {"Outbound", "status.ferry.outbound"},
     {"Inbound", "status.ferry.inbound"},

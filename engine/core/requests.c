@@ -8,6 +8,7 @@
 #include "engine/control/objects.h"
 #include "engine/control/orphans.h"
 #include "engine/control/override.h"
+#include "engine/control/pause.h"
 #include "engine/core/reconcile.h"
 #include "engine/model/turn/step.h"
 
@@ -112,6 +113,8 @@ static bool on_resolve(struct fleet *f, const struct input *input, struct moment
         unfreeze(f, job, input->of.resolve.requester, now, fx);
         return true;
     }
+    if (input->of.resolve.kind == RESOLVE_PAUSE || input->of.resolve.kind == RESOLVE_UNPAUSE)
+        return pause_request(f, &input->of.resolve, now, fx, err);
     job = NULL;
     bool adopts = input->of.resolve.kind == RESOLVE_ADOPT;
     if (adopts ? !orphans_adopt(f, &input->of.resolve, now, fx, &job, err)

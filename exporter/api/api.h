@@ -25,6 +25,8 @@ void reply_not_found(struct http_reply *reply, enum api_kind kind, const char *n
 void reply_refusal(struct http_reply *reply, unsigned status, const char *text);
 void reply_no_route(struct http_reply *reply, const struct http_request *request,
                     const char *allow);
+/* Why KubeVirt has that path and Ferry does not; NULL: it is none of KubeVirt's. */
+const char *api_unsupported(const char *path);
 void reply_success(struct http_reply *reply, unsigned status); /* a Status about no object */
 /* Status Success of a delete. */
 void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *name, const char *uid);
@@ -59,8 +61,18 @@ struct api_view {
 };
 extern const struct api_view api_migrations, api_instances, api_nodes, api_pods;
 extern const struct api_view api_policies, api_quotas, api_namespaces, api_drains, api_incidents;
-extern const struct api_view api_tokens;
+extern const struct api_view api_tokens, api_none, api_node_usage, api_pod_usage;
 const struct api_view *api_view_of(enum api_kind kind); /* NULL: not readable */
+/* Events are rows of the store: api_event.c. api_events has none, but their columns and fields. */
+extern const struct api_view api_events;
+struct store_event;
+struct json_object *api_event_object(const struct store_event *row, uint64_t version);
+/* A Table row, with the name. */
+struct json_object *api_event_cells(const struct store_event *row, int64_t now_ms);
+const char *api_event_field(const struct store_event *row, size_t nth); /* of api_events.fields */
+/* The stored events, for a watch that begins with them; false with err. */
+typedef bool api_event_fn(void *ctx, const struct store_event *row);
+bool api_each_event(const struct api_call *call, api_event_fn *fn, void *ctx, struct err *err);
 /* The number of an object; false when there is none. */
 bool api_find(const struct api_view *view, const struct snapshot *s, const char *ns,
               const char *name, size_t *out_i);
@@ -72,7 +84,7 @@ bool api_documents_are_same(const struct snapshot_object *a, const struct snapsh
 /* Parses a JSON object, a new reference, empty when the text is NULL or not an object; with a path,
  * the object there. */
 struct json_object *api_object_from(const char *text, const char *path);
-/* Adds metadata.annotations that were stored with an object, if there are any. */
+/* Adds metadata.annotations and managedFields that were stored with an object, if there are any. */
 void api_add_annotations(struct json_object *metadata, const char *metadata_json);
 void api_add_unless_empty(struct json_object *object, const char *key, const char *text);
 
@@ -162,15 +174,17 @@ enum api_rows api_rows_wanted(const struct http_request *request);
 void serve_watch(const struct api_call *call, struct http_reply *out_reply);
 
 /* ---- selectors: api_selector.c ---- */
-enum { API_TERMS_MAX = 16, API_TERM_TEXT_MAX = 320 };
+enum { API_TERMS_MAX = 16, API_TERM_TEXT_MAX = 320, API_TERM_SET_MAX = 512 };
 struct api_selector {
     size_t n;
     struct api_term {
-        char key[API_TERM_TEXT_MAX], value[API_TERM_TEXT_MAX];
-        enum { TERM_EQUALS, TERM_DIFFERS, TERM_EXISTS, TERM_ABSENT } op;
+        char key[API_TERM_TEXT_MAX];
+        char value[API_TERM_SET_MAX]; /* IN, NOT_IN: VALUE,VALUE */
+        enum { TERM_EQUALS, TERM_DIFFERS, TERM_EXISTS, TERM_ABSENT, TERM_IN, TERM_NOT_IN } op;
     } terms[API_TERMS_MAX];
 };
-/* "a=b,c!=d,e,!f"; NULL or empty text selects everything. ERR_INVALID with the term. */
+/* "a=b,c!=d,e,!f,g in (h,i),j notin (k)"; NULL or empty text selects everything. ERR_INVALID with
+ * the term. */
 bool api_selector_parse(const char *text, struct api_selector *out_selector, struct err *err);
 /* By label, in a JSON object of texts (NULL: no labels). */
 bool api_selector_matches(const struct api_selector *selector, struct json_object *labels);

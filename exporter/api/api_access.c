@@ -14,99 +14,13 @@ static const char *text_in(struct json_object *object, const char *path)
     return object != NULL && json_get_text(object, path, "", &text, &ignored) ? text : "";
 }
 
-/* ---- kubectl sends these reviews as protobuf, and reads JSON ---- */
-
-struct part {
-    const unsigned char *at;
-    size_t n;
-};
-
-/* One number of at most 32 bits, seven bits a byte. */
-static bool take_number(struct part *from, uint32_t *out)
-{
-    *out = 0;
-    for (unsigned shift = 0; shift < 32 && from->n > 0; shift += 7) {
-        unsigned char byte = *from->at++;
-        from->n--;
-        *out |= (uint32_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
-    }
-    return false;
-}
-
-/* The bytes of a field; empty when there is none. Only fields with a length are known here. */
-static struct part find_field(struct part message, unsigned wanted)
-{
-    struct part found = {0};
-    uint32_t tag, n;
-    while (message.n > 0 && take_number(&message, &tag)) {
-        if ((tag & 7) == 0) {
-            if (!take_number(&message, &n))
-                break;
-            continue;
-        }
-        if ((tag & 7) != 2 || !take_number(&message, &n) || n > message.n)
-            break;
-        if (tag >> 3 == wanted)
-            found = (struct part){message.at, n};
-        message.at += n;
-        message.n -= n;
-    }
-    return found;
-}
-
-static void add_fields(struct json_object *out, const char *key, struct part message,
-                       const char *const *names)
-{
-    if (message.n == 0)
-        return;
-    struct json_object *object = json_add_object(out, key);
-    for (unsigned i = 0; names[i] != NULL; i++) {
-        struct part text = find_field(message, i + 1);
-        if (text.n > 0 && text.n < 256 && names[i][0] != '\0')
-            json_add(object, names[i],
-                     json_object_new_string_len((const char *)text.at, (int)text.n));
-    }
-}
-
-/* runtime.Unknown {2: raw}; raw {2: spec}; spec {1: resourceAttributes or namespace,
- * 2: nonResourceAttributes}. */
-static struct json_object *read_protobuf(const struct http_request *request, bool is_rules)
-{
-    static const char *const resource[] = {"namespace", "verb",        "group", "version",
-                                           "resource",  "subresource", "name",  NULL};
-    static const char *const path[] = {"path", "verb", NULL}, *const rules[] = {"namespace", NULL};
-    struct json_object *body = json_object_new_object();
-    struct part whole = {(const unsigned char *)request->body + 4, request->body_bytes - 4};
-    struct part spec = find_field(find_field(whole, 2), 2);
-    if (is_rules) {
-        add_fields(body, "spec", spec, rules);
-        return body;
-    }
-    struct json_object *out = json_add_object(body, "spec");
-    add_fields(out, "resourceAttributes", find_field(spec, 1), resource);
-    add_fields(out, "nonResourceAttributes", find_field(spec, 2), path);
-    return body;
-}
-
-static bool is_protobuf(const struct http_request *request)
-{
-    const char *type = http_header(request, "Content-Type");
-    return type != NULL && text_has_prefix(type, "application/vnd.kubernetes.protobuf") &&
-           request->body_bytes >= 4 && memcmp(request->body, "k8s", 4) == 0;
-}
-
 static struct json_object *review_of(const struct api_call *call, const char *kind,
                                      const char *version, struct http_reply *reply)
 {
     struct err err = {0};
-    bool is_binary = is_protobuf(call->request);
-    if (!is_binary && !api_is_json(call->request, reply))
+    if (!api_is_json(call->request, reply))
         return NULL;
-    OWNED(json_object) body = is_binary
-                                  ? read_protobuf(call->request, strstr(kind, "Rules") != NULL)
-                                  : api_body(call->request, &err);
+    OWNED(json_object) body = api_body(call->request, &err);
     if (body == NULL) {
         reply_err(reply, &err, KIND_NONE, NULL);
         return NULL;

@@ -1,12 +1,14 @@
 /* api_discovery.c - discovery for Kubernetes clients: versions, groups, resources, schemas.
  * Expanded from kinds.def and subresources.def.
  *
- * The schema is minimal: a client that finds the fieldValidation parameter leaves validation to the
- * server. Every kubectl accepts an empty octet stream as /openapi/v2.
+ * The schemas (api_schema.h) are for people, `kubectl explain`: a client that finds the
+ * fieldValidation parameter leaves validation to the server. Every kubectl accepts an empty octet
+ * stream as /openapi/v2.
  */
 #include <string.h>
 
 #include "exporter/api/api.h"
+#include "exporter/api/api_schema.h"
 #include "exporter/exporter_impl.h"
 
 static const struct {
@@ -211,7 +213,8 @@ void serve_openapi_v3(const struct api_call *call, struct http_reply *out_reply)
     for (size_t i = 0; i < n; i++) {
         char key[128], url[192];
         (void)snprintf(key, sizeof key, "%s/%s", root_of(versions[i]), versions[i]);
-        (void)snprintf(url, sizeof url, "/openapi/v3/%s?hash=2", key);
+        (void)snprintf(url, sizeof url, "/openapi/v3/%s?hash=%llX", key,
+                       (unsigned long long)api_schema_hash());
         json_add_text(json_add_object(paths, key), "serverRelativeURL", url);
     }
     reply_json(out_reply, 200, document);
@@ -227,12 +230,13 @@ static void fill_gvk(struct json_object *gvk, const struct api_kind_row *row)
     json_add_text(gvk, "kind", row->kind);
 }
 
-static void add_schema(struct json_object *schemas, const struct api_kind_row *row)
+static void add_schema(struct json_object *schemas, enum api_kind kind)
 {
+    const struct api_kind_row *row = api_kind_row(kind);
     char name[128];
     (void)snprintf(name, sizeof name, "ferry.%s", row->kind);
-    struct json_object *schema = json_add_object(schemas, name);
-    json_add_text(schema, "type", "object");
+    struct json_object *schema = api_schema(kind);
+    json_add(schemas, name, schema);
     json_add_bool(schema, "x-kubernetes-preserve-unknown-fields", true);
     fill_gvk(json_add_object(json_add_array(schema, "x-kubernetes-group-version-kind"), ""), row);
 }
@@ -278,7 +282,7 @@ void serve_openapi_schema(const struct api_call *call, struct http_reply *out_re
         if (strcmp(row->api_version, version) != 0)
             continue;
         add_path(paths, row);
-        add_schema(schemas, row);
+        add_schema(schemas, kind);
     }
     reply_json(out_reply, 200, document);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exporter/api/api.h"
+#include "exporter/api/feed_events.h"
 #include "exporter/exporter_impl.h"
 
 enum { EVENTS_MAX = 500 };
@@ -21,27 +22,32 @@ struct search {
     const char *ns; /* NULL: all */
     struct api_selector fields;
     int64_t now_ms;
-    size_t seen;
 };
+
+/* In the order of api_events.fields. */
+const char *api_event_field(const struct store_event *row, size_t nth)
+{
+    const char *const values[] = {row->kind, row->ns, row->name, row->uid, row->type, row->reason};
+    return nth < COUNT(values) ? values[nth] : NULL;
+}
+
+/* An object without a namespace has its events in the default one. */
+static const char *ns_of(const struct store_event *row)
+{
+    return row->ns == NULL || row->ns[0] == '\0' ? "default" : row->ns;
+}
 
 /* The value of a selectable field; NULL when there is none. */
 static const char *field_of(const struct store_event *row, const char *field)
 {
-    const struct {
-        const char *field, *value;
-    } rows[] = {
-        {"involvedObject.kind", row->kind},
-        {"involvedObject.namespace", row->ns},
-        {"involvedObject.name", row->name},
-        {"involvedObject.uid", row->uid},
-        {"metadata.namespace", row->ns},
-        {"type", row->type},
-        {"reason", row->reason},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (strcmp(field, rows[i].field) == 0)
-            return rows[i].value;
-    return NULL;
+    size_t n = 0;
+    for (const char *at = api_events.fields; *at != '\0'; at += strspn(at, " "), n++) {
+        size_t length = strcspn(at, " ");
+        if (strlen(field) == length && memcmp(at, field, length) == 0)
+            return api_event_field(row, n);
+        at += length;
+    }
+    return strcmp(field, "metadata.namespace") == 0 ? ns_of(row) : NULL;
 }
 
 static bool matches(const struct search *search, const struct store_event *row)
@@ -62,14 +68,21 @@ static const char *api_version_of(const char *kind)
     return "v1";
 }
 
-static struct json_object *event_object(const struct store_event *row, size_t number)
+static void name_event(const struct store_event *row, char *out, size_t bytes)
+{
+    (void)snprintf(out, bytes, "%.*s.%016llx", SNAPSHOT_NAME_MAX, row->name,
+                   (unsigned long long)event_number(row));
+}
+
+struct json_object *api_event_object(const struct store_event *row, uint64_t version)
 {
     char name[SNAPSHOT_NAME_MAX + 48];
-    (void)snprintf(name, sizeof name, "%.*s.%llx.%zx", SNAPSHOT_NAME_MAX, row->name,
-                   (unsigned long long)(row->first_ms != 0 ? row->first_ms : row->at_ms), number);
-    const struct api_meta meta = {row->ns[0] == '\0' ? "default" : row->ns, name, NULL, row->at_ms};
+    name_event(row, name, sizeof name);
+    const struct api_meta meta = {ns_of(row), name, NULL,
+                                  row->first_ms != 0 ? row->first_ms : row->at_ms};
     struct json_object *event = json_object_new_object();
     (void)api_add_meta(event, KIND_EVENT, &meta);
+    api_set_version(event, version);
     struct json_object *about = json_add_object(event, "involvedObject");
     json_add_text(about, "apiVersion", api_version_of(row->kind));
     json_add_text(about, "kind", row->kind);
@@ -86,7 +99,8 @@ static struct json_object *event_object(const struct store_event *row, size_t nu
     return event;
 }
 
-static struct json_object *event_cells(const struct store_event *row, int64_t now_ms)
+/* Without the name. */
+static struct json_object *cells_of(const struct store_event *row, int64_t now_ms)
 {
     char age[API_SHORT_TEXT_MAX], about[SNAPSHOT_NAME_MAX + 64];
     api_age_text(row->at_ms, now_ms, age);
@@ -99,13 +113,24 @@ static struct json_object *event_cells(const struct store_event *row, int64_t no
     return cells;
 }
 
+struct json_object *api_event_cells(const struct store_event *row, int64_t now_ms)
+{
+    char name[SNAPSHOT_NAME_MAX + 48];
+    OWNED(json_object) rest = cells_of(row, now_ms);
+    struct json_object *cells = json_object_new_array();
+    name_event(row, name, sizeof name);
+    json_add_text(cells, "", name);
+    for (size_t i = 0; i < json_object_array_length(rest); i++)
+        json_add(cells, "", json_object_get(json_object_array_get_idx(rest, i)));
+    return cells;
+}
+
 static bool on_event(void *ctx, const struct store_event *row)
 {
     struct search *search = ctx;
-    search->seen++;
     if (matches(search, row))
-        api_list_add(&search->list, event_object(row, search->seen),
-                     search->list.as_table ? event_cells(row, search->now_ms) : NULL);
+        api_list_add(&search->list, api_event_object(row, search->list.resource_version),
+                     search->list.as_table ? cells_of(row, search->now_ms) : NULL);
     return search->list.n < EVENTS_MAX;
 }
 
@@ -164,30 +189,30 @@ static const char *uid_of(const struct search *search, const struct snapshot *s)
     return uid_named(s, equals_term(&search->fields, "involvedObject.kind"), ns, name);
 }
 
-/* 422 makes newer clients that ask for initial events fall back to listing. */
-static bool refuses_watch(const struct http_request *request, struct http_reply *reply)
+bool api_each_event(const struct api_call *call, api_event_fn *fn, void *ctx, struct err *err)
 {
-    if (!api_wants_watch(request))
-        return false;
-    reply_refusal(reply, http_query(request, "sendInitialEvents") != NULL ? 422 : 405,
-                  "watch of events is not supported; list again instead");
-    return true;
+    struct store *store = call->x->store;
+    return store == NULL || store->ops->each_event(store, NULL, EVENTS_MAX, fn, ctx, err);
 }
 
+/* The version is that of before the store is read: a watch from there misses nothing. */
 void serve_events(const struct api_call *call, struct http_reply *out_reply)
 {
     struct store *store = call->x->store;
     struct err err = {0};
     struct search search = {.ns = call->request->ns, .now_ms = clock_wall_ms(call->x->clock)};
-    if (refuses_watch(call->request, out_reply))
+    if (api_wants_watch(call->request)) {
+        serve_watch(call, out_reply);
         return;
+    }
+    (void)feed_warm(call->x->feed, KIND_EVENT);
     if (!api_selector_parse(http_query(call->request, "fieldSelector"), &search.fields, &err)) {
         reply_err(out_reply, &err, KIND_EVENT, NULL);
         return;
     }
     forget_node_uid(&search);
     api_list_begin(&search.list, KIND_EVENT, columns, COUNT(columns), call->request,
-                   call->snapshot == NULL ? 0 : call->snapshot->generation);
+                   call->versions == NULL ? 0 : call->versions->newest);
     if (store != NULL && !store->ops->each_event(store, uid_of(&search, call->snapshot), EVENTS_MAX,
                                                  on_event, &search, &err)) {
         buf_fini(&search.list.text);
@@ -197,3 +222,18 @@ void serve_events(const struct api_call *call, struct http_reply *out_reply)
     api_list_end(&search.list, NULL);
     reply_buf(out_reply, 200, &search.list.text);
 }
+
+/* ---- as a kind: for watches, which read changes from the feed ---- */
+
+static size_t count(const struct snapshot *s)
+{
+    (void)s;
+    return 0;
+}
+
+const struct api_view api_events = {
+    .columns = columns,
+    .n_columns = COUNT(columns),
+    .count = count,
+    .fields = "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid "
+              "type reason"};

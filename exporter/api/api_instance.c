@@ -345,7 +345,7 @@ static void add_annotations(struct json_object *metadata, const struct migratabl
 /* ---- as a kind ---- */
 
 static const struct api_column columns[] = {
-    {"Age", "date", 0, "Time since creation; unknown to libvirt."},
+    {"Age", "date", 0, "Time since Ferry first saw the guest."},
     {"Phase", "string", 0, "KubeVirt's phase."},
     {"Node", "string", 0, "Host that owns the guest."},
     {"State", "string", 0, "Libvirt's state and reason."},
@@ -403,10 +403,9 @@ static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b
 static struct json_object *object(const struct snapshot *s, size_t i)
 {
     const struct snapshot_guest *guest = &s->guests[i];
-    const struct api_meta meta = {guest->ns, guest->name, guest->uuid, 0};
+    const struct api_meta meta = {guest->ns, guest->name, guest->uuid, guest->first_seen_ms};
     struct json_object *out = json_object_new_object();
     struct json_object *metadata = api_add_meta(out, KIND_INSTANCE, &meta);
-    json_add(metadata, "creationTimestamp", NULL); /* null: unknown */
     json_add(metadata, "labels", labels_of(guest));
     add_annotations(metadata, &guest->migratable);
     const struct snapshot_object *overlay = api_document(s, OBJECT_GUEST, guest->ns, guest->name);
@@ -422,7 +421,7 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     const struct snapshot_guest *guest = &s->guests[i];
     const struct snapshot_job *job = newest_job(s, guest);
     char age[API_SHORT_TEXT_MAX], state[HV_TEXT_MAX];
-    api_age_text(0, now_ms, age);
+    api_age_text(guest->first_seen_ms, now_ms, age);
     hv_state_text(guest->state, guest->reason, state);
     const char *const texts[COUNT(columns)] = {age, phase_of(guest), guest->node, state,
                                                job == NULL ? "" : job->name};

@@ -13,11 +13,21 @@ enum { LIST_BYTES_MAX = 8 * 1024 * 1024 }; /* a piece, or a list that is sent as
 const struct api_view *api_view_of(enum api_kind kind)
 {
     static const struct api_view *const views[KIND_COUNT] = {
-        [KIND_MIGRATION] = &api_migrations, [KIND_INSTANCE] = &api_instances,
-        [KIND_NODE] = &api_nodes,           [KIND_POD] = &api_pods,
-        [KIND_POLICY] = &api_policies,      [KIND_QUOTA] = &api_quotas,
-        [KIND_NAMESPACE] = &api_namespaces, [KIND_DRAIN] = &api_drains,
-        [KIND_INCIDENT] = &api_incidents,   [KIND_TOKEN] = &api_tokens,
+        [KIND_MIGRATION] = &api_migrations,
+        [KIND_INSTANCE] = &api_instances,
+        [KIND_NODE] = &api_nodes,
+        [KIND_POD] = &api_pods,
+        [KIND_POLICY] = &api_policies,
+        [KIND_QUOTA] = &api_quotas,
+        [KIND_NAMESPACE] = &api_namespaces,
+        [KIND_DRAIN] = &api_drains,
+        [KIND_INCIDENT] = &api_incidents,
+        [KIND_TOKEN] = &api_tokens,
+        [KIND_EVENT] = &api_events,
+        [KIND_SERVICE] = &api_none,
+        [KIND_DISRUPTION_BUDGET] = &api_none,
+        [KIND_NODE_METRICS] = &api_node_usage,
+        [KIND_POD_METRICS] = &api_pod_usage,
     };
     return views[kind];
 }

@@ -37,10 +37,8 @@ static void version_text(unsigned long version, char *out_text)
 static void add_facts(struct json_object *status, const struct hv_facts *facts)
 {
     char memory[API_SHORT_TEXT_MAX], cpus[API_SHORT_TEXT_MAX], libvirt[API_SHORT_TEXT_MAX];
-    char free_memory[API_SHORT_TEXT_MAX], qemu[API_SHORT_TEXT_MAX], runtime[64];
+    char qemu[API_SHORT_TEXT_MAX], runtime[64];
     (void)snprintf(memory, sizeof memory, "%lluKi", (unsigned long long)facts->memory_kib);
-    (void)snprintf(free_memory, sizeof free_memory, "%lluKi",
-                   (unsigned long long)facts->free_memory_kib);
     version_text(facts->hypervisor_version, qemu);
     (void)snprintf(runtime, sizeof runtime, "qemu://%s", qemu);
     (void)snprintf(cpus, sizeof cpus, "%u", facts->cpus);
@@ -50,7 +48,7 @@ static void add_facts(struct json_object *status, const struct hv_facts *facts)
     json_add_text(capacity, "memory", memory);
     struct json_object *allocatable = json_add_object(status, "allocatable");
     json_add_text(allocatable, "cpu", cpus);
-    json_add_text(allocatable, "memory", free_memory);
+    json_add_text(allocatable, "memory", memory);
     struct json_object *info = json_add_object(status, "nodeInfo");
     json_add_text(info, "architecture", facts->arch);
     json_add_text(info, "systemUUID", facts->uuid);
@@ -99,6 +97,10 @@ static void add_ferry(struct json_object *status, const struct snapshot_node *no
     json_add_text(ferry, "qemuVersion", qemu);
     json_add_text(ferry, "cpuModel", node->facts.cpu_model);
     json_add_i64(ferry, "freeMemoryKiB", (int64_t)node->facts.free_memory_kib);
+    char free_memory[API_SHORT_TEXT_MAX];
+    (void)snprintf(free_memory, sizeof free_memory, "%lluKi",
+                   (unsigned long long)node->facts.free_memory_kib);
+    json_add_text(ferry, "freeMemory", free_memory);
 }
 
 /* ---- as a kind ---- */

@@ -50,9 +50,19 @@ struct json_object *api_object_from(const char *text, const char *path)
     return json_object_new_object();
 }
 
+/* The managers of a stored object: who set which field. */
+static void add_managers(struct json_object *metadata, const char *metadata_json)
+{
+    OWNED(json_object) kept = api_object_from(metadata_json, NULL);
+    struct json_object *managers = json_object_object_get(kept, "managedFields");
+    if (json_object_is_type(managers, json_type_array))
+        json_add(metadata, "managedFields", json_object_get(managers));
+}
+
 void api_add_annotations(struct json_object *metadata, const char *metadata_json)
 {
     OWNED(json_object) stored = api_object_from(metadata_json, "annotations");
+    add_managers(metadata, metadata_json);
     if (json_object_object_length(stored) == 0)
         return;
     struct json_object *annotations = json_object_object_get(metadata, "annotations");

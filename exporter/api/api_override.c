@@ -71,7 +71,9 @@ static void send_override(const struct api_call *call, struct resolve_request *r
 {
     const struct http_request *http = call->request;
     struct err err = {0};
-    enum api_kind about = request->kind == RESOLVE_ADOPT ? KIND_INSTANCE : KIND_MIGRATION;
+    bool is_of_guest = request->kind == RESOLVE_ADOPT || request->kind == RESOLVE_PAUSE ||
+                       request->kind == RESOLVE_UNPAUSE;
+    enum api_kind about = is_of_guest ? KIND_INSTANCE : KIND_MIGRATION;
     api_requester(http, request->requester);
     if (!text_copy(request->ns, sizeof request->ns, http->ns) ||
         !text_copy(request->name, sizeof request->name, http->name))

@@ -235,7 +235,7 @@ static bool run(struct json_object *object, const char *op, const char *path, bo
     struct spot spot;
     if (!adds && !replaces && !tests && !removes)
         return err_set(err, ERR_UNPROCESSABLE,
-                       "op: '%.40s' is not one of add, remove, replace, test", op);
+                       "op: '%.40s' is not one of add, copy, move, remove, replace, test", op);
     if (!removes && !has_value)
         return err_set(err, ERR_INVALID, "value: is missing for '%s' of %.200s", op, path);
     if (!find(object, path, &spot) || (!adds && !spot.exists))
@@ -249,6 +249,35 @@ static bool run(struct json_object *object, const char *op, const char *path, bo
     return true;
 }
 
+/* copy and move: what is at `from` is added at path; nothing moves into itself. */
+static bool take_from(struct json_object *object, bool is_move, const char *from, const char *path,
+                      struct err *err)
+{
+    struct spot spot;
+    size_t n = strlen(from);
+    if (!find(object, from, &spot) || !spot.exists)
+        return err_set(err, ERR_UNPROCESSABLE, "from: %.300s: does not exist", from);
+    if (is_move && text_has_prefix(path, from) && path[n] == '/')
+        return err_set(err, ERR_UNPROCESSABLE, "path: %.300s: is inside of what moves there", path);
+    OWNED(json_object) value = copy_of(spot.value);
+    if (is_move)
+        drop(&spot);
+    return run(object, "add", path, true, value, err);
+}
+
+static bool run_item(struct json_object *object, struct json_object *item, struct err *err)
+{
+    struct json_object *value = NULL;
+    const char *op, *path, *from;
+    if (!json_get_text(item, "op", "", &op, err) || !json_get_text(item, "path", "", &path, err) ||
+        !json_get_text(item, "from", "", &from, err))
+        return false;
+    if (text_equal(op, "copy") || text_equal(op, "move"))
+        return take_from(object, text_equal(op, "move"), from, path, err);
+    bool has_value = json_object_object_get_ex(item, "value", &value);
+    return run(object, op, path, has_value, value, err);
+}
+
 static bool run_all(struct json_object *object, struct json_object *ops, struct err *err)
 {
     if (!json_object_is_type(ops, json_type_array))
@@ -256,15 +285,10 @@ static bool run_all(struct json_object *object, struct json_object *ops, struct 
     if (json_object_array_length(ops) > API_PATCH_OPS_MAX)
         return err_set(err, ERR_INVALID, "patch: more than %d operations", API_PATCH_OPS_MAX);
     for (size_t i = 0; i < json_object_array_length(ops); i++) {
-        struct json_object *item = json_object_array_get_idx(ops, i), *value = NULL;
-        const char *op, *path;
+        struct json_object *item = json_object_array_get_idx(ops, i);
         if (!json_object_is_type(item, json_type_object))
             return err_set(err, ERR_INVALID, "patch: operation %zu is not an object", i);
-        if (!json_get_text(item, "op", "", &op, err) ||
-            !json_get_text(item, "path", "", &path, err))
-            return false;
-        bool has_value = json_object_object_get_ex(item, "value", &value);
-        if (!run(object, op, path, has_value, value, err))
+        if (!run_item(object, item, err))
             return false;
     }
     return true;
@@ -303,6 +327,15 @@ static struct json_object *read_again(struct json_object *after, struct err *err
     if (text != NULL)
         return json_parse(text, n, "the patched object", err);
     err_set(err, ERR_NOMEM, "no memory for the patch");
+    return NULL;
+}
+
+struct json_object *api_apply_body(const char *text, size_t n, struct err *err)
+{
+    OWNED(json_object) config = parse(API_PATCH_APPLY, text, n, err);
+    if (config == NULL || json_object_is_type(config, json_type_object))
+        return TAKE(config);
+    err_set(err, ERR_INVALID, "patch: expected an object");
     return NULL;
 }
 

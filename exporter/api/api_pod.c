@@ -73,13 +73,16 @@ static struct json_object *labels_of(const struct pod *pod)
     return labels;
 }
 
+/* When it was requested, or the guest arrived or was first seen there. */
+static int64_t since_of(const struct pod *pod)
+{
+    return pod->job != NULL ? pod->job->times.created_ms : pod->guest->here_since_ms;
+}
+
 static void add_metadata(struct json_object *object, const struct pod *pod)
 {
-    const struct api_meta meta = {pod->ns, pod->name, pod->uid,
-                                  pod->job != NULL ? pod->job->times.created_ms : 0};
+    const struct api_meta meta = {pod->ns, pod->name, pod->uid, since_of(pod)};
     struct json_object *metadata = api_add_meta(object, KIND_POD, &meta);
-    if (pod->job == NULL)
-        json_add(metadata, "creationTimestamp", NULL); /* unknown to libvirt */
     json_add(metadata, "labels", labels_of(pod));
     struct json_object *annotations = json_add_object(metadata, "annotations");
     json_add_text(annotations, "kubevirt.io/domain", pod->guest_name);
@@ -159,7 +162,7 @@ static const struct api_column columns[] = {
     {"Launcher", "string", 0, "State of the launcher."},
     {"VMI", "string", 0, "The guest."},
     {"Node", "string", 0, "Node of the launcher."},
-    {"Age", "date", 0, "Time since creation; unknown for running guests."},
+    {"Age", "date", 0, "Time since its request, or since the guest arrived or was first seen."},
     {"Migration", "string", 1, "The migration to this launcher."},
 };
 
@@ -198,6 +201,7 @@ static bool are_same_guests(const struct snapshot_guest *a, const struct snapsho
 {
     return a == b || (a != NULL && b != NULL && text_equal(a->labels, b->labels) &&
                       a->memory_kib == b->memory_kib && a->vcpus == b->vcpus &&
+                      a->here_since_ms == b->here_since_ms &&
                       strcmp(a->evacuation_node, b->evacuation_node) == 0);
 }
 
@@ -231,7 +235,7 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
 {
     struct pod pod = pod_of(s, i);
     char age[API_SHORT_TEXT_MAX];
-    api_age_text(pod.job == NULL ? 0 : pod.job->times.created_ms, now_ms, age);
+    api_age_text(since_of(&pod), now_ms, age);
     const char *const texts[COUNT(columns)] = {
         pod.is_ready ? "1/1" : "0/1",        pod.phase, pod.state, pod.guest_name, pod.node, age,
         pod.job == NULL ? "" : pod.job->name};

@@ -150,6 +150,11 @@ void reply_refusal(struct http_reply *reply, unsigned status, const char *text)
 void reply_no_route(struct http_reply *reply, const struct http_request *request, const char *allow)
 {
     char text[512];
+    const char *why = allow[0] == '\0' ? api_unsupported(request->path) : NULL;
+    if (why != NULL) {
+        reply_refusal(reply, 405, why);
+        return;
+    }
     if (allow[0] == '\0') {
         (void)snprintf(text, sizeof text,
                        "the server could not find the requested resource (%.300s)", request->path);

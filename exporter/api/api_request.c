@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/model/settings/labels.h"
+#include "exporter/api/protobuf.h"
 
 enum { GENERATE_NAME_MAX = 240 };
 
@@ -41,11 +42,25 @@ bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *e
     return true;
 }
 
-bool api_is_json(const struct http_request *request, struct http_reply *reply)
+static bool has_type(const struct http_request *request, const char *wanted)
 {
     const char *type = http_header(request, "Content-Type");
     size_t n = type == NULL ? 0 : strcspn(type, "; ");
-    if (n == strlen("application/json") && strncasecmp(type, "application/json", n) == 0)
+    return n == strlen(wanted) && strncasecmp(type, wanted, n) == 0;
+}
+
+/* kubectl 1.20 sends JSON without saying so. No browser adds a token by itself, so that a page of
+ * somebody else's cannot have made such a request. */
+static bool is_plain_client(const struct http_request *request)
+{
+    return http_header(request, "Content-Type") == NULL &&
+           request->identity->source == SOURCE_TOKEN;
+}
+
+bool api_is_json(const struct http_request *request, struct http_reply *reply)
+{
+    if (is_plain_client(request) || has_type(request, "application/json") ||
+        has_type(request, PROTOBUF_TYPE))
         return true;
     reply_refusal(reply, 415, "the body must have Content-Type application/json");
     return false;
@@ -53,7 +68,9 @@ bool api_is_json(const struct http_request *request, struct http_reply *reply)
 
 struct json_object *api_body(const struct http_request *request, struct err *err)
 {
-    OWNED(json_object) body = json_parse(request->body, request->body_bytes, "body", err);
+    OWNED(json_object) body = has_type(request, PROTOBUF_TYPE)
+                                  ? protobuf_read(request->body, request->body_bytes, err)
+                                  : json_parse(request->body, request->body_bytes, "body", err);
     if (body == NULL || json_object_is_type(body, json_type_object))
         return TAKE(body);
     err_set(err, ERR_INVALID, "body: expected an object");
@@ -221,7 +238,8 @@ bool api_kept_text(struct json_object *kept, const char **out_text, struct err *
                     ? NULL
                     : json_object_to_json_string_ext(kept, JSON_C_TO_STRING_PLAIN);
     if (*out_text != NULL && strlen(*out_text) >= REQUEST_METADATA_MAX)
-        return err_set(err, ERR_UNPROCESSABLE, "metadata: labels and annotations over %d bytes",
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "metadata: labels, annotations and field managers over %d bytes",
                        REQUEST_METADATA_MAX);
     return true;
 }

@@ -16,8 +16,9 @@ void api_requester(const struct http_request *request, char *out);
 bool api_dry_run(const struct http_request *request, bool *out_dry_run, struct err *err);
 bool api_dry_run_list(struct json_object *list, bool *out_dry_run, struct err *err);
 
-/* The body as an object, a new reference. Its Content-Type must be JSON, which an HTML form cannot
- * send; if it is not, the reply is filled. */
+/* The body as an object, a new reference. Its Content-Type must be JSON or, as newer kubectl sends
+ * kinds of Kubernetes' own, protobuf (protobuf.h): an HTML form can send neither. If it is not, the
+ * reply is filled. */
 bool api_is_json(const struct http_request *request, struct http_reply *reply);
 struct json_object *api_body(const struct http_request *request, struct err *err);
 /* A POST with such a body: `create` fills the reply, or fails and the error is the reply. */
@@ -78,6 +79,8 @@ bool api_is_patch(const struct http_request *request, enum api_patch *out_type,
  * NULL). ERR_INVALID: the patch is malformed; ERR_UNPROCESSABLE: it does not fit the object. */
 struct json_object *api_patch(enum api_patch type, struct json_object *before, const char *text,
                               size_t n, struct err *err);
+/* The body of a server-side apply, JSON or YAML, as it is; a new reference. */
+struct json_object *api_apply_body(const char *text, size_t n, struct err *err);
 
 /* ---- migrations: api_create.c ---- */
 api_create_fn api_create_migration;

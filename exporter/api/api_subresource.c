@@ -1,5 +1,5 @@
-/* api_subresource.c - subresources of a guest: eviction, its cancellation, KubeVirt's migrate, and
- * checks. */
+/* api_subresource.c - subresources of a guest: eviction, its cancellation, KubeVirt's migrate,
+ * pause, what KubeVirt has and Ferry does not, and checks. */
 #include <string.h>
 
 #include "exporter/api/api_request.h"
@@ -142,6 +142,68 @@ void serve_migrate(const struct api_call *call, struct http_reply *out_reply)
     } else if (!migrate(call, out_reply, &err)) {
         reply_err(out_reply, &err, KIND_INSTANCE, call->request->name);
     }
+}
+
+/* ---- pause ---- */
+
+static void serve_pausing(const struct api_call *call, enum override_kind kind,
+                          struct http_reply *reply)
+{
+    struct resolve_request request = {.kind = kind};
+    struct err err = {0};
+    const struct http_request *http = call->request;
+    OWNED(json_object) options = read_options(http, &request.dry_run, &err);
+    api_requester(http, request.requester);
+    if (options == NULL)
+        reply_err(reply, &err, KIND_INSTANCE, http->name);
+    else if (!text_copy(request.ns, sizeof request.ns, http->ns) ||
+             !text_copy(request.name, sizeof request.name, http->name))
+        reply_not_found(reply, KIND_INSTANCE, http->name);
+    else if (call->x->requests.resolve(call->x->requests.ctx, &request, &err))
+        reply_success(reply, 202);
+    else if (err.code == ERR_NOT_FOUND)
+        reply_not_found(reply, KIND_INSTANCE, http->name);
+    else
+        reply_err(reply, &err, KIND_INSTANCE, http->name);
+}
+
+void serve_pause(const struct api_call *call, struct http_reply *out_reply)
+{
+    serve_pausing(call, RESOLVE_PAUSE, out_reply);
+}
+
+void serve_unpause(const struct api_call *call, struct http_reply *out_reply)
+{
+    serve_pausing(call, RESOLVE_UNPAUSE, out_reply);
+}
+
+/* ---- what KubeVirt has and Ferry does not ---- */
+
+/* "/apis/subresources.kubevirt.io/v1/namespaces/NS/KIND/NAME/SUBRESOURCE". */
+const char *api_unsupported(const char *path)
+{
+    static const struct {
+        const char *name, *why;
+    } rows[] = {
+#define UNSUPPORTED(name, why) {name, name ": " why},
+#include "exporter/api/unsupported.def"
+#undef UNSUPPORTED
+    };
+    static const char head[] = "/apis/subresources.kubevirt.io/v1/namespaces/";
+    if (!text_has_prefix(path, head))
+        return NULL;
+    const char *at = path + sizeof head - 1;
+    for (unsigned part = 0; part < 3; part++) {
+        at = strchr(at, '/');
+        if (at == NULL)
+            return NULL;
+        at++;
+    }
+    size_t n = strcspn(at, "/");
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (strlen(rows[i].name) == n && memcmp(rows[i].name, at, n) == 0)
+            return rows[i].why;
+    return NULL;
 }
 
 /* ---- check ---- */

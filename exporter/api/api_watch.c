@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "exporter/api/api_filter.h"
+#include "exporter/api/feed_change.h"
 #include "exporter/exporter_impl.h"
 
 enum {
@@ -287,12 +288,46 @@ static bool is_kept(struct watching *w, struct err *err)
                                (unsigned long long)w->at);
 }
 
+/* Events are read from the store: as many as a list has. */
+struct first_events {
+    struct watching *w;
+    struct buf *out;
+};
+
+static bool add_first_event(void *ctx, const struct store_event *row)
+{
+    struct first_events *first = ctx;
+    struct watching *w = first->w;
+    struct change_block *block =
+        feed_change_of_event(row, CHANGE_ADDED, w->at, clock_wall_ms(w->x->clock));
+    if (block == NULL)
+        first->out->failed = true;
+    else if (api_filter_takes(&w->filter, w->view, &block->change, &block->change.is))
+        add_event(w, CHANGE_ADDED, &block->change, first->out);
+    feed_change_unref(block == NULL ? NULL : &block->change);
+    return !first->out->failed;
+}
+
+static void add_first_events(struct watching *w, const struct api_call *call, struct buf *out)
+{
+    struct err err = {0};
+    struct first_events first = {w, out};
+    if (!api_each_event(call, add_first_event, &first, &err))
+        out->failed = true;
+    end_initial(w);
+    if (w->wants_end)
+        add_bookmark(w, true, out);
+}
+
 /* The first piece; what is left of the initial events is kept for the others. */
-static bool send_first(struct watching *w, struct http_reply *out_reply)
+static bool send_first(struct watching *w, const struct api_call *call,
+                       struct http_reply *out_reply)
 {
     struct buf first;
     buf_init(&first, 16 * PIECE_BYTES);
-    if (w->initial != NULL)
+    if (w->initial != NULL && w->kind == KIND_EVENT)
+        add_first_events(w, call, &first);
+    else if (w->initial != NULL)
         advance_initial(w, FIRST_BYTES, FIRST_OBJECTS, &first);
     if (w->initial != NULL)
         w->kept = list_keep_begin(w->x->lists, w->initial, clock_mono_ms(w->x->clock));
@@ -312,9 +347,25 @@ static const struct versions *take_newest(const struct api_call *call)
     return was_warm ? versions_ref(call->versions) : exporter_versions_after(call->x);
 }
 
+/* 422 makes newer clients that ask for initial events fall back to listing. */
+static bool refuses(const struct api_call *call, struct http_reply *reply)
+{
+    if (strstr(api_kind_row(call->kind)->verbs, "watch") != NULL)
+        return false;
+    reply_refusal(reply, http_query(call->request, "sendInitialEvents") != NULL ? 422 : 405,
+                  "this kind cannot be watched; list again instead");
+    return true;
+}
+
 void serve_watch(const struct api_call *call, struct http_reply *out_reply)
 {
     struct err err = {0};
+    if (refuses(call, out_reply))
+        return;
+    if (call->versions == NULL) {
+        reply_refusal(out_reply, 503, "Ferry is starting: no snapshot yet");
+        return;
+    }
     struct watching *w = calloc(1, sizeof *w);
     if (w == NULL) {
         reply_refusal(out_reply, 503, "no memory for a watch");
@@ -329,7 +380,7 @@ void serve_watch(const struct api_call *call, struct http_reply *out_reply)
     bool is_begun = read_request(w, call, &err) && is_kept(w, &err);
     if (!is_begun)
         reply_err(out_reply, &err, call->kind, NULL);
-    is_begun = is_begun && send_first(w, out_reply);
+    is_begun = is_begun && send_first(w, call, out_reply);
     versions_unref(w->newest);
     if (!is_begun) {
         w->initial = NULL;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "exporter/api/api_request.h"
+#include "exporter/api/field_managers.h"
 #include "exporter/exporter_impl.h"
 
 enum { TRIES_MAX = 5 };
@@ -228,6 +229,7 @@ struct change {
     const struct snapshot *s;               /* theirs */
     struct json_object *before;             /* owned; NULL: new */
     struct json_object *after;              /* owned: as requested */
+    bool is_applied;                        /* after has its managers */
     struct json_object *spec, *kept;        /* owned: stored parts */
     const struct snapshot_object *document; /* of s; NULL: none yet */
     struct object_request request;
@@ -303,6 +305,34 @@ static bool check_identity(struct change *c, struct err *err)
            err_set(err, ERR_REFUSED, "precondition: its uid is '%s', not %.40s", old, uid);
 }
 
+/* fieldManager, else the client's name, as in Kubernetes. */
+static void read_manager(const struct http_request *http, char *out)
+{
+    const char *named = http_query(http, "fieldManager");
+    const char *agent = http_header(http, "User-Agent");
+    const char *from = named != NULL && *named != '\0' ? named : agent == NULL ? "unknown" : agent;
+    size_t n = from == named ? strlen(from) : strcspn(from, "/");
+    (void)snprintf(out, FIELD_MANAGER_NAME_MAX, "%.*s", (int)(n > 128 ? 128 : n), from);
+}
+
+/* Who set which field, kept beside labels and annotations. */
+static void keep_managers(struct change *c)
+{
+    char manager[FIELD_MANAGER_NAME_MAX];
+    const struct field_request request = {.manager = manager,
+                                          .api_version = api_kind_row(c->call->kind)->api_version,
+                                          .now_ms = clock_wall_ms(c->call->x->clock)};
+    read_manager(c->call->request, manager);
+    struct json_object *metadata = json_at(c->after, "metadata");
+    OWNED(json_object) managers = c->is_applied
+                                      ? json_object_get(json_at(metadata, "managedFields"))
+                                      : field_managers_update(c->before, c->after, &request);
+    if (managers != NULL && json_object_array_length(managers) > 0)
+        json_add(c->kept, "managedFields", json_object_get(managers));
+    if (json_object_is_type(metadata, json_type_object) && managers != NULL)
+        json_add(metadata, "managedFields", TAKE(managers));
+}
+
 /* Computes the stored parts from the requested object. */
 static bool change_finish(struct change *c, struct err *err)
 {
@@ -319,6 +349,7 @@ static bool change_finish(struct change *c, struct err *err)
     if (annotations != NULL && json_object_object_length(annotations) == 0)
         json_object_object_del(c->kept, "annotations");
     c->spec = api_object_from(c->document == NULL ? NULL : c->document->spec_json, NULL);
+    keep_managers(c);
     if (!c->row->spec(c->spec, c->before, c->after, err) ||
         !api_kept_text(c->kept, &c->request.metadata_json, err))
         return false;
@@ -423,6 +454,29 @@ void serve_document_create(const struct api_call *call, struct http_reply *out_r
     api_serve_create(call, create, out_reply);
 }
 
+/* Server-side apply: the body is what the manager wants, and nothing else. */
+static struct json_object *apply_config(struct change *c, struct err *err)
+{
+    const struct http_request *http = c->call->request;
+    const char *manager = http_query(http, "fieldManager");
+    if (manager == NULL || *manager == '\0' || strlen(manager) >= FIELD_MANAGER_NAME_MAX) {
+        (void)err_set(err, ERR_UNPROCESSABLE,
+                      "fieldManager: is required for an apply patch, at most %d bytes",
+                      FIELD_MANAGER_NAME_MAX - 1);
+        return NULL;
+    }
+    OWNED(json_object) config = api_apply_body(http->body, http->body_bytes, err);
+    if (config == NULL)
+        return NULL;
+    const struct field_request request = {.manager = manager,
+                                          .api_version = api_kind_row(c->call->kind)->api_version,
+                                          .is_forced =
+                                              text_equal(http_query(http, "force"), "true"),
+                                          .now_ms = clock_wall_ms(c->call->x->clock)};
+    c->is_applied = true;
+    return field_managers_apply(c->before, config, &request, err);
+}
+
 /* patch COUNT: the body is the whole object. */
 static bool apply(struct change *c, enum api_patch patch, struct err *err)
 {
@@ -433,8 +487,9 @@ static bool apply(struct change *c, enum api_patch patch, struct err *err)
         const struct api_kind_row *row = api_kind_row(c->call->kind);
         return err_set(err, ERR_NOT_FOUND, "%s \"%.256s\" not found", row->plural, http->name);
     }
-    c->after = patch == API_PATCH_COUNT
-                   ? api_body(http, err)
+    c->after = patch == API_PATCH_COUNT ? api_body(http, err)
+               : patch == API_PATCH_APPLY
+                   ? apply_config(c, err)
                    : api_patch(patch, c->before, http->body, http->body_bytes, err);
     return c->after != NULL && change_finish(c, err);
 }

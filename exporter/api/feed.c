@@ -4,6 +4,7 @@
  * text under it. Changes of a turn are collected apart and become visible together with the
  * versions that they lead to. */
 #include "exporter/api/feed_change.h"
+#include "exporter/api/feed_events.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -35,7 +36,9 @@ struct feed {
     size_t n_kept, bytes;
     uint64_t written;
     struct feed_waiter *waiters;
+    struct event_queue events; /* stored, not shown yet */
     /* Of the turn at work; its thread only. */
+    struct event_counts *counts;
     struct change_block *turn, **turn_last;
     bool is_warm[KIND_COUNT];
     bool has_lost[KIND_COUNT]; /* a change could not be written: no memory */
@@ -184,12 +187,44 @@ static void skip(struct feed *feed, uint64_t n_taken)
     (void)pthread_mutex_unlock(&feed->lock);
 }
 
+static void add_event(struct feed *feed, struct store_event *event, const struct versions *fresh)
+{
+    bool is_known = event_counts_see(feed->counts, event);
+    if (!feed->is_warm[KIND_EVENT])
+        return;
+    struct change_block *block =
+        feed_change_of_event(event, is_known ? CHANGE_MODIFIED : CHANGE_ADDED,
+                             versions_number(fresh), clock_wall_ms(feed->clock));
+    if (block == NULL) {
+        feed->has_lost[KIND_EVENT] = true;
+        return;
+    }
+    *feed->turn_last = block;
+    feed->turn_last = &block->next;
+}
+
+static void add_events(struct feed *feed, const struct versions *fresh)
+{
+    (void)pthread_mutex_lock(&feed->lock);
+    struct event_queue events = event_queue_take(&feed->events);
+    (void)pthread_mutex_unlock(&feed->lock);
+    if (events.has_lost)
+        feed->has_lost[KIND_EVENT] = true;
+    for (struct queued_event *queued = events.first; queued != NULL; queued = queued->next)
+        add_event(feed, &queued->event, fresh);
+    event_queue_fini(&events);
+}
+
+/* snapshot NULL: only events are new. */
 static void work_on(struct feed *feed, const struct snapshot *snapshot, uint64_t n_taken)
 {
     const struct version_sink sink = {feed, on_change};
     uint64_t first = (uint64_t)clock_wall_ms(feed->clock) * 1000;
-    const struct versions *fresh = versions_next(feed->newest, snapshot, first, &sink);
+    const struct versions *fresh = snapshot == NULL
+                                       ? versions_again(feed->newest)
+                                       : versions_next(feed->newest, snapshot, first, &sink);
     if (fresh != NULL) {
+        add_events(feed, fresh);
         show(feed, fresh, n_taken);
         return;
     }
@@ -224,14 +259,15 @@ static void *run(void *arg)
         const struct snapshot *snapshot = feed->taken;
         uint64_t n_taken = feed->n_taken;
         feed->taken = NULL;
-        if (snapshot != NULL)
+        bool has_events = feed->events.n > 0 && feed->newest != NULL;
+        if (snapshot != NULL || has_events)
             update_warm(feed);
         else if (feed->n_done == feed->n_taken)
             sleep_until_tick(feed, TICK_MS);
         struct feed_waiter *due = take_waiters(feed, false);
         (void)pthread_mutex_unlock(&feed->lock);
         wake(due);
-        if (snapshot != NULL)
+        if (snapshot != NULL || has_events)
             work_on(feed, snapshot, n_taken);
         snapshot_unref(snapshot);
         (void)pthread_mutex_lock(&feed->lock);
@@ -259,6 +295,13 @@ struct feed *feed_new(const struct clock *clock, bool is_threaded, struct err *e
     feed->is_threaded = is_threaded;
     feed->last = &feed->oldest;
     feed->turn_last = &feed->turn;
+    event_queue_init(&feed->events);
+    feed->counts = event_counts_new();
+    if (feed->counts == NULL) {
+        feed_free(feed);
+        err_set(err, ERR_NOMEM, "out of memory: the change feed");
+        return NULL;
+    }
     feed->has_thread = is_threaded && pthread_create(&feed->thread, NULL, run, feed) == 0;
     if (is_threaded && !feed->has_thread) {
         feed_free(feed);
@@ -291,6 +334,8 @@ void feed_free(struct feed *feed)
         drop_oldest(feed);
     for (enum api_kind kind = 0; kind < KIND_COUNT; kind++)
         free(feed->rings[kind].slots);
+    event_queue_fini(&feed->events);
+    event_counts_free(feed->counts);
     snapshot_unref(feed->taken);
     versions_unref(feed->newest);
     (void)pthread_mutex_destroy(&feed->lock);
@@ -314,6 +359,19 @@ void feed_take(struct feed *feed, const struct snapshot *snapshot)
         return;
     work_on(feed, snapshot, n_taken);
     snapshot_unref(snapshot);
+}
+
+void feed_take_event(struct feed *feed, const struct store_event *event)
+{
+    (void)pthread_mutex_lock(&feed->lock);
+    event_queue_add(&feed->events, event);
+    (void)pthread_mutex_unlock(&feed->lock);
+}
+
+void feed_know_event(struct feed *feed, const struct store_event *event)
+{
+    struct store_event known = *event;
+    (void)event_counts_see(feed->counts, &known);
 }
 
 void feed_settle(struct feed *feed)

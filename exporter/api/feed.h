@@ -18,7 +18,7 @@
 enum {
     FEED_BYTES = 24 * 1024 * 1024,
     FEED_WARM_MS = 10 * 60 * 1000,
-    FEED_FIELDS_MAX = 4, /* selectable fields of a kind besides name and namespace */
+    FEED_FIELDS_MAX = 6, /* selectable fields of a kind besides name and namespace */
 };
 
 /* What selectors look at. */
@@ -50,6 +50,11 @@ DEFINE_OWNED(feed)
 void feed_stop(struct feed *feed);
 /* Takes a reference. The engine's thread: never waits for a reader. */
 void feed_take(struct feed *feed, const struct snapshot *snapshot);
+struct store_event;
+/* An event was stored; shown with the next snapshot, or soon. Copies. The engine's thread. */
+void feed_take_event(struct feed *feed, const struct store_event *event);
+/* One that was stored before this process began: it counts. Before the first snapshot. */
+void feed_know_event(struct feed *feed, const struct store_event *event);
 /* Waits, at most a second, until every snapshot that was taken is the newest: after a change a
  * client reads what it wrote. */
 void feed_settle(struct feed *feed);

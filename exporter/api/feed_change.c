@@ -141,8 +141,13 @@ static struct feed_traits traits_at(const struct change_block *block, const stru
     return out;
 }
 
-static struct change_block *block_new(const struct version_change *change,
-                                      const struct texts *texts)
+struct head {
+    enum api_kind kind;
+    enum change_type type;
+    uint64_t version;
+};
+
+static struct change_block *block_new(const struct head *change, const struct texts *texts)
 {
     size_t bytes = sizeof(struct change_block) + texts->buf.length;
     struct change_block *block = malloc(bytes);
@@ -167,7 +172,32 @@ struct change_block *feed_change_new(const struct version_change *change, int64_
 {
     struct texts texts = {.after = {0}};
     buf_init(&texts.buf, CHANGE_BYTES_MAX);
-    struct change_block *block = add_all(&texts, change, now_ms) ? block_new(change, &texts) : NULL;
+    const struct head head = {change->kind, change->type, change->version};
+    struct change_block *block = add_all(&texts, change, now_ms) ? block_new(&head, &texts) : NULL;
+    buf_fini(&texts.buf);
+    return block;
+}
+
+struct change_block *feed_change_of_event(const struct store_event *event, enum change_type type,
+                                          uint64_t version, int64_t now_ms)
+{
+    struct texts texts = {.after = {0}};
+    buf_init(&texts.buf, CHANGE_BYTES_MAX);
+    OWNED(json_object) object = api_event_object(event, version);
+    OWNED(json_object) cells = api_event_cells(event, now_ms);
+    struct json_object *metadata = json_at(object, "metadata");
+    add_text(&texts, PART_NS, event->ns); /* of the object: "" is only in lists of all */
+    add_text(&texts, PART_NAME, json_object_get_string(json_at(metadata, "name")));
+    add_json(&texts, PART_OBJECT, object);
+    add_json(&texts, PART_METADATA, metadata);
+    add_json(&texts, PART_CELLS, cells);
+    for (unsigned n = 0; n < FEED_FIELDS_MAX; n++) {
+        add_text(&texts, PART_WAS + 1 + n, api_event_field(event, n));
+        add_text(&texts, PART_IS + 1 + n, api_event_field(event, n));
+    }
+    const struct head head = {KIND_EVENT, type, version};
+    struct change_block *block =
+        object != NULL && cells != NULL && !texts.buf.failed ? block_new(&head, &texts) : NULL;
     buf_fini(&texts.buf);
     return block;
 }

@@ -20,4 +20,9 @@ struct change_block {
  * texts are longer than 2 MiB. */
 struct change_block *feed_change_new(const struct version_change *change, int64_t now_ms);
 
+struct store_event;
+/* The same of an event. */
+struct change_block *feed_change_of_event(const struct store_event *event, enum change_type type,
+                                          uint64_t version, int64_t now_ms);
+
 #endif

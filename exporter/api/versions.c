@@ -232,6 +232,25 @@ static bool number_all(struct versions *v, enum api_kind kind)
     return list != NULL;
 }
 
+const struct versions *versions_again(const struct versions *before)
+{
+    struct versions_block *block = calloc(1, sizeof *block);
+    if (block == NULL)
+        return NULL;
+    atomic_init(&block->references, 1);
+    block->versions = *before;
+    (void)snapshot_ref(before->snapshot);
+    for (enum api_kind kind = 0; kind < KIND_COUNT; kind++)
+        if (before->lists[kind] != NULL)
+            (void)atomic_fetch_add(&before->lists[kind]->references, 1);
+    return &block->versions;
+}
+
+uint64_t versions_number(const struct versions *fresh)
+{
+    return ++block_of(fresh)->versions.newest;
+}
+
 const struct versions *versions_next(const struct versions *before, const struct snapshot *snapshot,
                                      uint64_t first_version, const struct version_sink *sink)
 {

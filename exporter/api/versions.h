@@ -42,6 +42,10 @@ struct version_sink { /* told of each change, in the order of their numbers */
  * first_version on; the sink is told of nothing. NULL without memory. */
 const struct versions *versions_next(const struct versions *before, const struct snapshot *snapshot,
                                      uint64_t first_version, const struct version_sink *sink);
+/* The same snapshot and the same versions again, so that something else gets a number. */
+const struct versions *versions_again(const struct versions *before);
+/* The next number, for a change that is of no snapshot; before others see these versions. */
+uint64_t versions_number(const struct versions *fresh);
 /* Takes or drops a reference. NULL is fine. Any thread. */
 const struct versions *versions_ref(const struct versions *versions);
 void versions_unref(const struct versions *versions);

@@ -366,6 +366,8 @@ void report_effect(struct world *w, const struct effect *effect)
         break;
     case EFFECT_DO_CLEAR_MARK: buf_addf(&w->out, "clear-mark %s\n", guest); break;
     case EFFECT_DO_SHUTDOWN: buf_addf(&w->out, "shutdown %s\n", guest); break;
+    case EFFECT_DO_PAUSE: buf_addf(&w->out, "pause %s\n", guest); break;
+    case EFFECT_DO_UNPAUSE: buf_addf(&w->out, "unpause %s\n", guest); break;
     case EFFECT_DO_STOP_BACKUP: buf_addf(&w->out, "abort %s (its backup)\n", guest); break;
     default: buf_addf(&w->out, "sample %s\n", guest); break;
     }

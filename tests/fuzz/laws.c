@@ -301,7 +301,8 @@ static bool is_of_no_job(const struct effect *effect)
 {
     return (effect->kind == EFFECT_EVENT && effect->of.event.kind != NULL) ||
            (effect->kind == EFFECT_DO_OBSERVE && effect->job_uid[0] == '\0') ||
-           effect->kind == EFFECT_DO_SHUTDOWN || effect->kind == EFFECT_DO_CLEAR_MARK;
+           effect->kind == EFFECT_DO_SHUTDOWN || effect->kind == EFFECT_DO_PAUSE ||
+           effect->kind == EFFECT_DO_UNPAUSE || effect->kind == EFFECT_DO_CLEAR_MARK;
 }
 
 static void check_effect(struct laws *l, struct fleet *f, const struct effect *effect)

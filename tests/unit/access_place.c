@@ -177,12 +177,13 @@ void place_open(struct place *p, const struct access_config *access)
 {
     struct err err = {0};
     const struct exporter_config config = {.access = access, .version = "0.1.0"};
-    const struct exporter_parts parts = {clock_system(),
-                                         {NULL, no_create, no_cancel, no_put, no_remove, no_evict,
-                                          no_ask, no_resolve},
-                                         NULL,
-                                         NULL,
-                                         {NULL, NULL}};
+    const struct exporter_parts parts = {
+        clock_system(),
+        {NULL, no_create, no_cancel, no_put, no_remove, no_evict, no_ask, no_resolve},
+        NULL,
+        NULL,
+        {NULL, NULL},
+        {NULL, NULL}};
     p->x = exporter_new(&config, &parts, &err);
     if (p->x == NULL)
         fail_msg("%s", err.text);

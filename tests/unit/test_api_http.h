@@ -92,6 +92,17 @@ static inline bool fake_reload(void *ctx, char **out_json, struct err *err)
     return *out_json != NULL || err_set(err, ERR_NOMEM, "no memory");
 }
 
+static inline bool fake_log(void *ctx, const char *node, const char *guest, struct buf *out,
+                            struct err *err)
+{
+    (void)ctx;
+    if (strcmp(node, "a") != 0)
+        return err_set(err, ERR_NOT_FOUND, "the host has no qemuLogDir");
+    for (unsigned line = 1; line <= 3; line++)
+        buf_addf(out, "%s: line %u\n", guest, line);
+    return true;
+}
+
 /* Publishes a snapshot, and waits until it is shown. */
 static inline void show_snapshot(struct exporter *x, const struct snapshot *snapshot)
 {
@@ -99,7 +110,7 @@ static inline void show_snapshot(struct exporter *x, const struct snapshot *snap
     feed_settle(x->feed);
 }
 
-static inline int rig_up(void **state)
+static inline int rig_up_at(void **state, const struct clock *clock)
 {
     static const struct store_ops ops = {.each_event = fake_each_event,
                                          .find_job = fake_find_job,
@@ -120,12 +131,13 @@ static inline int rig_up(void **state)
     const struct passwd *login = getpwuid(geteuid());
     (void)snprintf(rig->user, sizeof rig->user, "socket:%s", login == NULL ? "" : login->pw_name);
     const struct exporter_config config = {.access = &access, .version = "0.1.0"};
-    const struct exporter_parts parts = {clock_system(),
+    const struct exporter_parts parts = {clock,
                                          {&rig->engine, fake_create, fake_cancel, fake_put,
                                           fake_remove, fake_evict, fake_ask, fake_resolve},
                                          &rig->store,
                                          NULL,
-                                         {NULL, fake_reload}};
+                                         {NULL, fake_reload},
+                                         {NULL, fake_log}};
     rig->x = exporter_new(&config, &parts, &err);
     if (rig->x == NULL)
         fail_msg("%s", err.text);
@@ -136,6 +148,11 @@ static inline int rig_up(void **state)
     snapshot_unref(&world->snapshot);
     *state = rig;
     return 0;
+}
+
+static inline int rig_up(void **state)
+{
+    return rig_up_at(state, clock_system());
 }
 
 static inline int rig_down(void **state)

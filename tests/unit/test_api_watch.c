@@ -1,5 +1,6 @@
 /* test_api_watch.c - watches over the wire, as Kubernetes' clients ask for them. */
 #include <poll.h>
+#include <stdatomic.h>
 
 #include "tests/unit/test_api_http.h"
 
@@ -310,6 +311,123 @@ static void a_watch_of_many_begins_with_all_of_them(void **state)
     watch_close(&w);
 }
 
+#define EVENTS "/api/v1/namespaces/default/events"
+
+static void a_watch_of_events_begins_with_the_stored_ones_and_counts(void **state)
+{
+    struct rig *rig = *state;
+    struct watch w = watch_open(rig, EVENTS "?watch=1", "");
+    static const char *const reasons[] = {"Running", "Migrated"};
+    for (size_t i = 0; i < COUNT(reasons); i++) {
+        assert_true(next_event(&w, WAIT_MS));
+        assert_string_equal(of(&w, "type"), "ADDED");
+        assert_string_equal(of(&w, "object.reason"), reasons[i]);
+    }
+    char name[300];
+    (void)snprintf(name, sizeof name, "%s", of(&w, "object.metadata.name"));
+    const struct store_event again = {.kind = "VirtualMachineInstance",
+                                      .ns = "default",
+                                      .name = "vm2",
+                                      .uid = "10000000-0000-4000-8000-000000000001",
+                                      .type = "Warning",
+                                      .reason = "Migrated",
+                                      .message = "it \"failed\"",
+                                      .at_ms = 1763269660000};
+    struct store_event other = again;
+    other.ns = "prod";
+    exporter_on_event(rig->x, &other);
+    exporter_on_event(rig->x, &again);
+    publish(rig, world_new(45));
+    assert_true(next_event(&w, WAIT_MS));
+    assert_string_equal(of(&w, "type"), "MODIFIED");
+    assert_string_equal(of(&w, "object.metadata.name"), name);
+    assert_string_equal(of(&w, "object.count"), "5"); /* 3 stored, and one in each namespace */
+    watch_close(&w);
+}
+
+/* ---- time ---- */
+
+/* The machine's clocks, but ahead by what a test says; read by every thread of the exporter. */
+static atomic_llong ahead_ms;
+
+static int64_t ahead_mono(void *ctx)
+{
+    (void)ctx;
+    return clock_mono_ms(clock_system()) + atomic_load(&ahead_ms);
+}
+
+static int64_t ahead_wall(void *ctx)
+{
+    (void)ctx;
+    return clock_wall_ms(clock_system()) + atomic_load(&ahead_ms);
+}
+
+static int rig_up_ahead(void **state)
+{
+    static const struct clock clock = {ahead_mono, ahead_wall, NULL};
+    atomic_store(&ahead_ms, 0);
+    return rig_up_at(state, &clock);
+}
+
+static unsigned waiters(const struct rig *rig)
+{
+    struct feed_stats stats;
+    feed_stats(rig->x->feed, &stats);
+    return stats.waiters;
+}
+
+static void await_waiters(const struct rig *rig, unsigned wanted)
+{
+    for (unsigned i = 0; waiters(rig) != wanted && i < 500; i++)
+        clock_sleep_ms(10);
+    assert_int_equal(waiters(rig), wanted);
+}
+
+static void a_bookmark_comes_each_minute_when_nothing_happens(void **state)
+{
+    struct rig *rig = *state;
+    char version[32];
+    list_version(rig, NODES, version);
+    struct watch w = watch_from(rig, NODES, "&allowWatchBookmarks=true", version);
+    struct watch without = watch_from(rig, NODES, "", version);
+    await_waiters(rig, 2);
+    atomic_store(&ahead_ms, 58 * 1000);
+    assert_false(next_event(&w, 700)); /* its thread looks four times a second */
+    for (unsigned minute = 1; minute <= 2; minute++) {
+        atomic_store(&ahead_ms, (long long)minute * 61 * 1000);
+        assert_true(next_event(&w, WAIT_MS));
+        assert_string_equal(of(&w, "type"), "BOOKMARK");
+        assert_string_equal(of(&w, "object.metadata.resourceVersion"), version);
+    }
+    assert_false(next_event(&without, 50));
+    watch_close(&w);
+    watch_close(&without);
+}
+
+static void a_client_that_left_silently_is_noticed_within_ten_seconds(void **state)
+{
+    struct rig *rig = *state;
+    char version[32];
+    list_version(rig, NODES, version);
+    struct watch w = watch_from(rig, NODES, "", version);
+    await_waiters(rig, 1);
+    watch_close(&w);
+    clock_sleep_ms(600); /* nothing tells: it still waits */
+    assert_int_equal(waiters(rig), 1);
+    atomic_store(&ahead_ms, 11 * 1000);
+    await_waiters(rig, 0);
+}
+
+static void what_cannot_be_watched_says_so(void **state)
+{
+    struct answer a = get(*state, "/apis/metrics.k8s.io/v1beta1/nodes?watch=1");
+    assert_refused(&a, 405, "MethodNotAllowed");
+    answer_fini(&a);
+    a = get(*state, "/apis/metrics.k8s.io/v1beta1/nodes?watch=1&sendInitialEvents=true");
+    assert_refused(&a, 422, "Invalid");
+    answer_fini(&a);
+}
+
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
 
 TEST_FILE(test_api_watch)
@@ -324,6 +442,12 @@ TEST_FILE(test_api_watch)
         WIRE_TEST(a_watch_ends_at_its_timeout),
         WIRE_TEST(a_client_that_left_is_forgotten),
         WIRE_TEST(many_watches_see_the_same),
+        WIRE_TEST(a_watch_of_events_begins_with_the_stored_ones_and_counts),
+        WIRE_TEST(what_cannot_be_watched_says_so),
+        cmocka_unit_test_setup_teardown(a_bookmark_comes_each_minute_when_nothing_happens,
+                                        rig_up_ahead, rig_down),
+        cmocka_unit_test_setup_teardown(
+            a_client_that_left_silently_is_noticed_within_ten_seconds, rig_up_ahead, rig_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,12 @@ static const struct {
      "{\"spec\":{\"x\":2}}"},
     {"a policy loses what the file lost", "{\"spec\":{\"x\":1,\"y\":{\"z\":1,\"w\":2}}}",
      POLICY("a") "spec: {y: {z: 1}}\n", "{\"spec\":{\"y\":{\"w\":null},\"x\":null}}"},
+    {"a policy loses a key with a slash",
+     "{\"spec\":{\"selectors\":{\"virtualMachineInstanceSelector\":{\"kubevirt.io/nodeName\":\"a\","
+     "\"app\":\"b\"}}}}",
+     POLICY("a") "spec: {selectors: {virtualMachineInstanceSelector: {app: b}}}\n",
+     "{\"spec\":{\"selectors\":{\"virtualMachineInstanceSelector\":{\"kubevirt.io/"
+     "nodeName\":null}}}}"},
     {"a policy without spec", "{\"metadata\":{}}", POLICY("a") "spec: {x: 1}\n",
      "{\"spec\":{\"x\":1}}"},
     {"a file that does not speak of the spec", "{\"spec\":{\"x\":1}}", POLICY("a"), NULL},

@@ -312,6 +312,99 @@ static void what_was_handed_over_is_shown_after_settling(void **state)
     feed_free(rig.feed);
 }
 
+/* ---- events ---- */
+
+static struct store_event event(const char *uid, const char *message, int64_t at_ms)
+{
+    return (struct store_event){.kind = "VirtualMachineInstance",
+                                .ns = "default",
+                                .name = "vm1",
+                                .uid = uid,
+                                .type = "Normal",
+                                .reason = "Paused",
+                                .message = message,
+                                .at_ms = at_ms};
+}
+
+static void an_event_is_added_and_one_that_repeats_is_counted(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, false);
+    struct store_event known = event("u1", "known", 1000);
+    known.count = 3;
+    feed_know_event(rig.feed, &known);
+    take(&rig, world_new(1));
+    uint64_t at = newest(&rig);
+    const struct store_event first = event("u1", "x", 5000), again = event("u1", "x", 7000),
+                             old = event("u1", "known", 8000);
+    feed_take_event(rig.feed, &first);
+    feed_take_event(rig.feed, &again);
+    feed_take_event(rig.feed, &old);
+    assert_int_equal(query(&rig, KIND_EVENT, at), FEED_NONE); /* with the next snapshot */
+    take(&rig, world_new(2));
+    static const struct {
+        enum change_type type;
+        const char *says;
+    } want[] = {{CHANGE_ADDED, "\"count\":1"},
+                {CHANGE_MODIFIED, "\"count\":2"},
+                {CHANGE_MODIFIED, "\"count\":4"}};
+    char names[COUNT(want)][300];
+    for (size_t i = 0; i < COUNT(want); i++) {
+        const struct feed_change *change = next(&rig, KIND_EVENT, at);
+        assert_int_equal(change->type, want[i].type);
+        assert_non_null(strstr(change->object, want[i].says));
+        assert_true(change->version > at);
+        assert_string_equal(change->is.fields[2], "vm1");
+        (void)snprintf(names[i], sizeof names[i], "%s", change->name);
+        at = change->version;
+        feed_change_unref(change);
+    }
+    assert_string_equal(names[0], names[1]); /* the same Event */
+    assert_string_not_equal(names[0], names[2]);
+    assert_int_equal(query(&rig, KIND_EVENT, at), FEED_NONE);
+    feed_free(rig.feed);
+}
+
+static void a_flood_of_events_is_bounded_and_told_as_a_gap(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    uint64_t at = newest(&rig);
+    for (int i = 0; i < 5000; i++) { /* more than wait */
+        char text[32];
+        (void)snprintf(text, sizeof text, "%d", i);
+        const struct store_event one = event("u1", text, 1000 + i);
+        feed_take_event(rig.feed, &one);
+    }
+    take(&rig, world_new(2));
+    assert_int_equal(query(&rig, KIND_EVENT, at), FEED_GONE);
+    feed_free(rig.feed);
+}
+
+static void events_alone_are_shown_soon(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, true);
+    take(&rig, world_new(1));
+    feed_settle(rig.feed);
+    uint64_t at = newest(&rig);
+    const struct store_event one = event("u1", "x", 5000);
+    feed_take_event(rig.feed, &one);
+    const struct feed_change *change = NULL;
+    uint64_t up_to;
+    for (int i = 0; change == NULL && i < 500; i++) { /* its thread wakes four times a second */
+        clock_sleep_ms(10);
+        (void)feed_next(rig.feed, KIND_EVENT, at, &change, &up_to);
+    }
+    assert_non_null(change);
+    feed_change_unref(change);
+    feed_free(rig.feed);
+}
+
 TEST_FILE(test_feed)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +417,9 @@ TEST_FILE(test_feed)
         cmocka_unit_test(nothing_is_written_for_kinds_that_nobody_reads),
         cmocka_unit_test(who_waits_is_woken_once_by_a_change_and_at_the_end),
         cmocka_unit_test(what_was_handed_over_is_shown_after_settling),
+        cmocka_unit_test(an_event_is_added_and_one_that_repeats_is_counted),
+        cmocka_unit_test(a_flood_of_events_is_bounded_and_told_as_a_gap),
+        cmocka_unit_test(events_alone_are_shown_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -331,13 +331,16 @@ static struct guest *new_guest(struct fleet *f, const char *uuid)
 static void find_stay(struct fleet *f, struct guest *guest)
 {
     guest->stay_job[0] = '\0';
+    guest->stay_wall_ms = 0;
     if (guest->owner == NULL)
         return;
     const struct job *job = fleet_newest_finished(f, guest->uuid);
     for (; job != NULL; job = job->links.older)
         if (job->result.outcome == OUTCOME_SUCCEEDED) {
-            if (strcmp(job->target, guest->owner->node->name) == 0)
+            if (strcmp(job->target, guest->owner->node->name) == 0) {
                 TEXT_SET(guest->stay_job, job->uid);
+                guest->stay_wall_ms = job->times.ended_ms;
+            }
             return;
         }
 }
@@ -417,6 +420,8 @@ void fleet_apply_list(struct fleet *f, struct node *node, const struct hv_guest_
         domain->list_round = node->list_round;
         domain->seen = f->next_call_id;
         guest->seen_wall_ms = wall_ms;
+        if (guest->first_seen_wall_ms == 0)
+            guest->first_seen_wall_ms = wall_ms;
         const struct hv_guest *seen = &list->guests[i];
         set_domain(f, domain, seen->state, seen->reason, seen->persistent);
     }

@@ -144,9 +144,10 @@ struct guest {
     bool persistent;           /* of the owner */
     uint64_t memory_kib;
     unsigned vcpus;
-    int64_t seen_wall_ms;
+    int64_t seen_wall_ms, first_seen_wall_ms;
     char newest_job[JOB_UID_MAX];
     char stay_job[JOB_UID_MAX];        /* the job that brought it where it is, or empty */
+    int64_t stay_wall_ms;              /* when that job ended; 0: not known */
     char evacuation_node[HV_HOST_MAX]; /* node to be evacuated from; empty: none */
     bool evacuation_by_descheduler;
     int64_t change_since_ms; /* wall: start of the present pending change */

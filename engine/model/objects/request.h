@@ -60,11 +60,14 @@ enum override_kind {
     RESOLVE_ON_TARGET,
     RESOLVE_GONE,
     RESOLVE_ADOPT,       /* name is a guest's: make a job of its mark (engine/control/orphans.h) */
+    RESOLVE_PAUSE,       /* name is a guest's: engine/control/pause.h */
+    RESOLVE_UNPAUSE,     /* likewise */
     RESOLVE_ACKNOWLEDGE, /* acknowledge its incident: no further alert */
 };
 struct resolve_request {
     char ns[HV_HOST_MAX], name[JOB_NAME_MAX], requester[JOB_WHO_MAX];
     enum override_kind kind;
+    bool dry_run;                                  /* PAUSE, UNPAUSE */
     char why[256];                                 /* the operator's text; kept with the job */
     char source[HV_HOST_MAX], target[HV_HOST_MAX]; /* ADOPT */
 };
