@@ -95,7 +95,8 @@ static void a_long_switch_over_after_the_last_sample_is_no_users_pause(void **st
     }
 }
 
-/* libvirt stops the guest for a moment and lets it run again; a switch-over later is not the user's. */
+/* libvirt stops the guest for a moment and lets it run again; a switch-over later is not the
+ * user's. */
 static void a_stop_that_ended_is_no_sign_of_a_later_pause(void **state)
 {
     (void)state;
