@@ -18,7 +18,7 @@ B := $(BUILD)/$(VARIANT)$(if $(filter system,$(LIBPROM)),-libprom)
 
 PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl gnutls libhs zlib libcap-ng libcrypt
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
-PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) ncursesw 2>/dev/null) -lm
 
 WARN := -Werror -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wundef
@@ -79,7 +79,7 @@ $(B)/%.o: %.c Makefile
 RULE_FILES := $(sort $(wildcard analyzer/rules/*.yaml))
 RULEC_SRCS := tools/rulec.c $(addprefix base/,err.c json.c text.c yaml.c yaml_read.c clock.c) \
 	$(addprefix analyzer/judge/,cause.c match.c rule_condition.c rule_read.c ruleset.c)
-$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/*/*.h analyzer/*/*.def) tools/embed \
+$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/judge/*.h analyzer/judge/*.def analyzer/read/evidence.h) tools/embed \
 		$(RULE_FILES) $(wildcard analyzer/rules)
 	@mkdir -p $(@D)
 	@echo "  RULES"

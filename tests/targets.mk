@@ -65,10 +65,11 @@ $(BUILD)/rules.ok: $(wildcard alerts/* tests/rules/* dashboards/* docs/*.md docs
 	@touch $@
 
 .PHONY: run-tests
-run-tests: tests-build $(DECIDE)
+run-tests: tests-build $(DECIDE) $(B)/ferry
 	@tests/lint/symbols $(B)/libferry.a
 	@tests/run $(TEST_BINS) $(DECIDE)
 	@$(B)/test-cases test_cases --scores
+	@tests/terminal/run $(B)/ferry
 
 .PHONY: test
 test: ## everything a change must pass, real hosts included: about ten minutes, needs root

@@ -429,6 +429,14 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         json_add_text(cells, "", texts[c]);
 }
 
+static const char *field(const struct snapshot *s, size_t i, const char *key)
+{
+    const struct snapshot_job *job = s->jobs[i];
+    if (text_equal(key, "spec.vmiName"))
+        return job->guest_name;
+    return text_equal(key, "status.phase") ? phase_name(job->phase) : NULL;
+}
+
 const struct api_view api_migrations = {.columns = columns,
                                         .n_columns = COUNT(columns),
                                         .count = count,
@@ -438,4 +446,6 @@ const struct api_view api_migrations = {.columns = columns,
                                         .is_same = is_same,
                                         .labels = labels,
                                         .object = object,
-                                        .add_cells = add_cells};
+                                        .add_cells = add_cells,
+                                        .fields = "spec.vmiName status.phase",
+                                        .field = field};

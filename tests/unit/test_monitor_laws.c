@@ -226,7 +226,7 @@ static void every_order_is_lawful(void **state)
     (void)state;
     static struct history h;
     size_t seen[DECISION_COUNT] = {0};
-    for (uint64_t i = 0; i < HISTORIES; i++) {
+    for (uint64_t i = 0; i < test_size(HISTORIES / 3, HISTORIES, HISTORIES); i++) {
         random_begin(&h, i);
         bool abort_stands = false;
         for (int step_no = 0; step_no < STEPS; step_no++) {
@@ -259,7 +259,7 @@ static void what_is_saved_comes_back(void **state)
 {
     (void)state;
     static struct history h, twin;
-    for (uint64_t i = 0; i < HISTORIES / 5; i++) {
+    for (uint64_t i = 0; i < test_size(HISTORIES / 15, HISTORIES / 5, HISTORIES / 5); i++) {
         random_begin(&h, i + 77777);
         for (int step_no = 0; step_no < STEPS; step_no++) {
             if (step_no % 16 == 0) {
