@@ -284,36 +284,6 @@ static void hanging_openings_are_tried_at_doubling_intervals(void **state)
     }
 }
 
-static void await_hanging(struct world *world, int n)
-{
-    for (int tries = 0; tries < 400; tries++) {
-        if (lane_of(world, HV_LANE_OBSERVE).openings_hanging == (unsigned)n)
-            break;
-        clock_sleep_ms(5);
-    }
-    assert_int_equal(lane_of(world, HV_LANE_OBSERVE).openings_hanging, n);
-}
-
-/* Each holds a thread and a socket. */
-static void at_most_sixteen_openings_of_a_host_hang(void **state)
-{
-    struct world *world = *state;
-    fake_block("virConnectOpenReadOnly");
-    start(world);
-    for (int n = 1; n <= OPENINGS_HANGING_MAX; n++) {
-        if (n > 1)
-            assert_true(pass_until(world, "virConnectOpenReadOnly", n, 20 * OPENING_PAUSE_MAX_MS));
-        fake_wait_blocked(n);
-        pass_ms(OPENING_MAX_MS);
-        await_hanging(world, n);
-    }
-    for (int i = 0; i < 3; i++) {
-        pass_ms(2 * OPENING_PAUSE_MAX_MS);
-        wait_count("virConnectOpenReadOnly", OPENINGS_HANGING_MAX);
-    }
-    assert_int_equal(lane_of(world, HV_LANE_OBSERVE).openings_hanging, OPENINGS_HANGING_MAX);
-}
-
 /* ---- hosts that come and go ---- */
 
 static void a_host_can_be_added_and_removed_at_any_time(void **state)
@@ -398,7 +368,6 @@ TEST_FILE(test_adapter_keeper)
         TEST(an_opening_that_hangs_is_left_behind_after_ten_seconds),
         TEST(the_sockets_of_a_hanging_opening_get_keepalive),
         TEST(hanging_openings_are_tried_at_doubling_intervals),
-        TEST(at_most_sixteen_openings_of_a_host_hang),
         TEST(a_host_can_be_added_and_removed_at_any_time),
         TEST(a_removed_host_answers_what_was_queued),
         TEST(a_host_that_returns_is_reported_again),
