@@ -75,6 +75,12 @@ run-tests: tests-build $(DECIDE) $(B)/ferry
 test: ## everything a change must pass, real hosts included: about ten minutes, needs root
 	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all
 
+.PHONY: test-page test-page-full
+test-page: all ## the page at / in Chromium, over simulated hosts: a slice of fifteen seconds
+	@FERRY="$(abspath $(B)/ferry)" BUILD="$(BUILD)" tests/page/run
+test-page-full: all ## ... every view, button and size, with pictures in build/page-pictures: three minutes
+	@FERRY="$(abspath $(B)/ferry)" BUILD="$(BUILD)" tests/page/run --full
+
 .PHONY: test-full
 test-full: ## the same with every lab test; ROOT=debian13|debian-testing: the lab's cases for every root, on that one
 	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all --full $(ROOT:%=--root %)

@@ -197,7 +197,7 @@ static enum style fill_verdict(const struct top *top, const struct now_row *row,
     (void)top;
     if (row->plane[0] == '\0' && !row->has_verdict)
         return STYLE_PLAIN;
-    (void)snprintf(out, CELL, "%s%s%s%s%s%s", row->plane, row->plane[0] != '\0' ? " plane" : "",
+    (void)snprintf(out, CELL, "%s%s%s%s%s%.240s", row->plane, row->plane[0] != '\0' ? " plane" : "",
                    row->guest_at[0] != '\0' ? "; guest " : "", row->guest_at,
                    row->note[0] != '\0' ? "; " : "", row->note);
     return STYLE_PLAIN;
