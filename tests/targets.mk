@@ -128,8 +128,8 @@ $(B)/test-libvirt: LDFLAGS += $(FAKED:%=-Wl,--wrap=%)
 
 # Planted bugs that no test notices: tests/mutants/README.md.
 .PHONY: mutants
-mutants: ## plant bugs and count those that a test notices: [SEED=1] [FOLDER="x y"] [N=5]; a minute each at most
-	@tests/mutants/run --seed "$(or $(SEED),1)" -n "$(or $(N),5)" $(addprefix --folder ,$(FOLDER))
+mutants: ## plant bugs and count those that a test notices: [SEED="1 2"] [FOLDER="x y"] [N=5]; seconds each
+	@tests/mutants/run $(addprefix --seed ,$(or $(SEED),1)) -n "$(or $(N),5)" $(addprefix --folder ,$(FOLDER))
 
 # Random fleets against the laws of tests/sim/lawbook.h.
 .PHONY: laws

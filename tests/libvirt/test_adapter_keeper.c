@@ -318,6 +318,29 @@ static void a_host_can_be_added_and_removed_at_any_time(void **state)
     assert_int_equal(reply.err.code, ERR_NONE);
 }
 
+/* Whichever of four is removed: the others stay where they are found. */
+static void every_other_host_is_found_after_one_is_removed(void **state)
+{
+    struct world *world = *state;
+    static const struct hv_host more[] = {{.name = "h0", .uri = "fake://h0"},
+                                          {.name = "h2", .uri = "fake://h2"},
+                                          {.name = "h3", .uri = "fake://h3"}};
+    static const char *const names[] = {"h0", "h1", "h2", "h3"};
+    struct err err = {0};
+    struct hv_lane_status status;
+    start(world);
+    for (size_t i = 0; i < COUNT(more); i++)
+        assert_true(libvirt_add_host(world->hv, &more[i], &err));
+    for (size_t gone = 0; gone < COUNT(names); gone++) {
+        const struct hv_host again = {.name = {'h', (char)('0' + gone)}, .uri = "fake://again"};
+        assert_true(libvirt_remove_host(world->hv, names[gone]));
+        for (size_t i = 0; i < COUNT(names); i++)
+            assert_int_equal(hv_lane_status(world->hv, names[i], HV_LANE_OBSERVE, &status),
+                             i != gone);
+        assert_true(libvirt_add_host(world->hv, &again, &err));
+    }
+}
+
 static void a_removed_host_answers_what_was_queued(void **state)
 {
     struct world *world = *state;
@@ -369,6 +392,7 @@ TEST_FILE(test_adapter_keeper)
         TEST(the_sockets_of_a_hanging_opening_get_keepalive),
         TEST(hanging_openings_are_tried_at_doubling_intervals),
         TEST(a_host_can_be_added_and_removed_at_any_time),
+        TEST(every_other_host_is_found_after_one_is_removed),
         TEST(a_removed_host_answers_what_was_queued),
         TEST(a_host_that_returns_is_reported_again),
     };

@@ -157,16 +157,19 @@ static void the_host_of_a_waiting_jobs_guest_stays(void **state)
     (void)state;
     struct core_world *w = core_new();
     core_add_host(w, "h3");
-    core_node(w, "h2")->cordoned = core_node(w, "h3")->cordoned = true;
-    core_create(w);
-    core_phase(w, "g1", PHASE_PENDING);
+    core_add_guests(w, "h1", 2, 2);
+    w->fleet->config.parallel_per_fleet = 1;
+    assert_non_null(core_ask(w, "g2", &(struct core_request){0}));
+    const struct job *job = core_ask(w, "g1", &(struct core_request){0});
     TEXT_SET(core_guest(w, "g1")->host, "h3");
     core_list(w, "h1");
     core_list(w, "h3");
+    core_phase(w, "g1", PHASE_PENDING);
+    assert_string_equal(job->source, ""); /* known when it has a slot */
     struct setup *setup = setup_now(w, 0);
     leave_out(setup, "h3");
     assert_false(give(w, setup));
-    assert_non_null(strstr(w->err.text, core_job(w)->name));
+    assert_non_null(strstr(w->err.text, job->name));
     core_free(w);
 }
 

@@ -349,6 +349,50 @@ static void no_sample_is_of_a_migration_that_the_backup_does_not_know(void **sta
 }
 
 /* Every byte of header and databases that is flipped is noticed, every missing one too. */
+static struct {
+    struct store *store; /* NULL: nothing more is to be committed */
+    char first[TEST_PATH_MAX];
+} between;
+
+/* SQLite calls it for every database that is opened. */
+static int commit_between(sqlite3 *db, const char **message, const struct sqlite3_api_routines *api)
+{
+    (void)message;
+    (void)api;
+    struct store *store = between.store;
+    const char *name = sqlite3_db_filename(db, "main");
+    if (store == NULL || strcmp(name, between.first) == 0)
+        return SQLITE_OK;
+    bool is_first = between.first[0] == '\0';
+    (void)snprintf(between.first, sizeof between.first, "%s", name);
+    if (is_first)
+        return SQLITE_OK;
+    between.store = NULL;
+    commit_job(store, "pair-0", 1);
+    append_sample(store, "pair-0", 1);
+    return SQLITE_OK;
+}
+
+/* The migration and its sample are stored after the first snapshot and before the second. */
+static void a_pair_between_the_two_snapshots_is_no_orphan(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct backup_report report;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX];
+    must_open(f);
+    in(f, "b.ferry", file);
+    in(f, "other", dir);
+    between.store = f->store;
+    between.first[0] = '\0';
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))commit_between), SQLITE_OK);
+    (void)must_back_up(f, file);
+    sqlite3_reset_auto_extension();
+    assert_null(between.store); /* it was stored */
+    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    must_be_one_moment(dir, 1);
+}
+
 static void damage_is_refused_and_leaves_no_directory(void **state)
 {
     struct fixture *f = *state;
@@ -408,6 +452,8 @@ TEST_FILE(test_store_backup)
         cmocka_unit_test_setup_teardown(the_objects_are_put_in_place_last, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(no_sample_is_of_a_migration_that_the_backup_does_not_know,
+                                        fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_pair_between_the_two_snapshots_is_no_orphan,
                                         fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(damage_is_refused_and_leaves_no_directory, fixture_setup,
                                         fixture_teardown),

@@ -12,6 +12,8 @@
     "{\"selectors\":{},\"allowPostCopy\":false,\"allowWorkloadDisruption\":true," \
     "\"monitor\":\"legacy\"}"
 
+enum { RESUMED_MIGRATED = 1 }; /* libvirt's detail */
+
 static void user_pauses(struct core_world *w)
 {
     w->source = CORE_SUSPENDED;
@@ -91,6 +93,51 @@ static void a_long_switch_over_after_the_last_sample_is_no_users_pause(void **st
         assert_int_equal(core_job(w)->userpause.requested, hint == NO_HINT);
         core_free(w);
     }
+}
+
+/* libvirt stops the guest for a moment and lets it run again; a switch-over later is not the
+ * user's. */
+static void a_stop_that_ended_is_no_sign_of_a_later_pause(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    w->rest_bytes = INT64_C(4) << 30;
+    core_flow(w, 800);
+    core_advance(w, 50);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_SUSPENDED, CORE_SUSPENDED_MIGRATED);
+    core_lifecycle_event(w, "h1", HV_LIFECYCLE_RESUMED, RESUMED_MIGRATED);
+    w->source = CORE_SWITCHING;
+    core_advance(w, 3000);
+    assert_false(core_job(w)->userpause.requested);
+    core_free(w);
+}
+
+static void only_a_user_takes_the_pause_of_a_user_back(void **state)
+{
+    (void)state;
+    for (int detail = 0; detail < 3; detail++) { /* unpaused, migrated, from a snapshot */
+        struct core_world *w = core_flowing(NULL, false);
+        user_pauses(w);
+        core_lifecycle_event(w, "h1", HV_LIFECYCLE_RESUMED, detail);
+        assert_int_equal(core_job(w)->userpause.requested, detail != 0);
+        assert_int_equal(core_count_events(w, "UnpausedByUser", NULL), detail == 0);
+        core_free(w);
+    }
+}
+
+static void events_of_a_target_that_refuses_give_no_orders_without_end(void **state)
+{
+    (void)state;
+    struct core_world *w = core_flowing(NULL, false);
+    user_pauses(w);
+    for (int i = 0; i < 40; i++) {
+        core_lifecycle_event(w, "h2", HV_LIFECYCLE_RESUMED, RESUMED_MIGRATED);
+        if (core_job(w)->orders[ORDER_USER_PAUSE].id != 0)
+            core_answers(w, HV_CALL_SUSPEND, ERR_HYPERVISOR);
+        core_advance(w, 600);
+    }
+    assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 20);
+    core_free(w);
 }
 
 static void a_user_who_lets_it_run_again_finds_it_running(void **state)
@@ -204,6 +251,7 @@ static void a_user_s_pause_survives_a_failed_or_aborted_migration(void **state)
             core_advance(w, 2000);
             assert_int_equal(core_job(w)->phase, PHASE_FAILED);
             assert_int_equal(core_count_events(w, "PausedAtSource", "Paused on h1 again"), 1);
+            assert_int_equal(core_count_events(w, "PausedAtSource", NULL), 1);
             assert_int_equal(core_orders(w, HV_CALL_RESUME), 0);
             assert_int_equal(core_open_intents(w), 0);
             core_free(w);
@@ -243,6 +291,7 @@ static void a_source_that_does_not_pause_it_again_is_reported(void **state)
             core_answers(w, HV_CALL_SUSPEND, ERR_HYPERVISOR);
     }
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
+    assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 20);
     assert_int_equal(core_count_events(w, "NotPausedAtSource", NULL), 1);
     core_free(w);
 }
@@ -398,6 +447,7 @@ static void a_paused_guest_that_stays_is_left_paused(void **state)
     core_advance(w, 2000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
     assert_int_equal(core_orders(w, HV_CALL_RESUME) + core_orders(w, HV_CALL_SUSPEND), 0);
+    assert_int_equal(core_count_events(w, "PausedAtSource", "stays paused on h1"), 1);
     core_free(w);
 }
 
@@ -526,6 +576,9 @@ TEST_FILE(test_userpause)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guest_paused_by_its_user_is_paused_on_the_target_at_once),
         cmocka_unit_test(a_long_switch_over_after_the_last_sample_is_no_users_pause),
+        cmocka_unit_test(a_stop_that_ended_is_no_sign_of_a_later_pause),
+        cmocka_unit_test(only_a_user_takes_the_pause_of_a_user_back),
+        cmocka_unit_test(events_of_a_target_that_refuses_give_no_orders_without_end),
         cmocka_unit_test(a_user_who_lets_it_run_again_finds_it_running),
         cmocka_unit_test(in_post_copy_a_pause_of_the_source_is_not_the_user_s),
         cmocka_unit_test(ferrys_own_pause_is_not_the_users),
