@@ -189,6 +189,8 @@ bool expect_may_measure(const struct fleet *f, const struct guest *guest, struct
         return err_set(err, ERR_REFUSED, "the guest does not run");
     if (!at->node->connected)
         return err_set(err, ERR_REFUSED, "node %s is unreachable", at->node->name);
+    if (at->node->host.observe)
+        return err_set(err, ERR_REFUSED, "node %s is in observe mode", at->node->name);
     if (job != NULL && phase_is_busy(job->phase))
         return err_set(err, ERR_REFUSED, "the guest is being migrated");
     return true;

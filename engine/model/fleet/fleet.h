@@ -54,6 +54,8 @@ struct fleet {
     struct guest *guests;       /* hash by uuid */
     struct job *jobs;           /* hash by uid, insertion order = creation order */
     struct job *active;         /* hash by guest uuid: the one unfinished job of a guest */
+    struct job *observed;       /* hash by guest uuid: the one unfinished migration of a guest that
+                                   somebody else started */
     struct job *named;          /* hash by namespace/name */
     struct job *newest;         /* hash by guest uuid: its newest finished job; ->older leads on */
     struct guest *guests_named; /* hash by namespace/name; ->next_namesake leads on */
@@ -72,6 +74,7 @@ struct fleet {
     struct heap pending_change; /* guests with a pending change, by time */
     struct heap split;          /* guests seen running on two nodes, by time */
     struct heap stranded;       /* guests left in a migration, by time */
+    struct heap passing;        /* guests that somebody else may be migrating, by time */
     struct heap timers;         /* unfinished jobs by their next wake-up */
     struct heap finished;       /* finished jobs in view, oldest first */
     struct {
@@ -103,6 +106,8 @@ MUST_CHECK bool fleet_add_node(struct fleet *f, const struct hv_host *host, int6
 void fleet_remove_node(struct fleet *f, struct node *node);
 struct node *fleet_node(struct fleet *f, const char *name); /* or NULL */
 bool fleet_has_helper(struct fleet *f, const char *node);   /* its host has a `ferry hostd` */
+/* May guests be migrated from and to it? Refused in observe mode. */
+bool fleet_may_act(const struct node *node, struct err *err);
 struct guest *fleet_guest(struct fleet *f, const char *uuid);
 /* By namespace and name; *out_count: number of guests with that name. */
 struct guest *fleet_guest_named(struct fleet *f, const char *ns, const char *name,
@@ -153,6 +158,10 @@ struct object *object_make(struct fleet *f, enum object_kind kind, const char *n
 struct job *fleet_job(struct fleet *f, const char *uid);
 struct job *fleet_job_named(struct fleet *f, const char *ns, const char *name);
 struct job *fleet_active_job(struct fleet *f, const char *guest_uuid);
+/* The unfinished one that somebody else started (job_is_observed). */
+struct job *fleet_observed_job(struct fleet *f, const char *guest_uuid);
+/* The one that is on the hosts: Ferry's own after its hand-off, else the observed one. */
+struct job *fleet_moving_job(struct fleet *f, const char *guest_uuid);
 /* Takes the job. Its guest must have no other unfinished one. */
 void fleet_add_job(struct fleet *f, struct job *take_job);
 void fleet_remove_job(struct fleet *f, struct job *job); /* final jobs only */
