@@ -145,8 +145,7 @@ static void store(struct core_world *w)
     core_settle(w);
 }
 
-/* Somebody else migrates it to h2, and that takes long. */
-static void foreign(struct core_world *w)
+static void foreign(struct core_world *w) /* to h2; it takes long */
 {
     struct input input = {
         .kind = INPUT_EVENT,
