@@ -22,7 +22,7 @@ TESTS_drain := drain* evacuation eviction
 TESTS_data := carry dispatch flags gone orders outcome ownership restart userpause volumes
 TESTS_monitor := eta forecast remedy* monitor*
 TESTS_recovery := recovery*
-TESTS_analyzer := cause incident judge misleading postmortem read read_* recorded ruleset typed verdict_*
+TESTS_analyzer := cause incident judge misleading postmortem read read_* recorded recorded_* ruleset typed verdict_*
 TESTS_metrics := metrics* prom
 # Snapshots are made by hand in api (test_api_world_parts.h): nothing there may need engine/publish.c.
 TESTS_api := api* feed http_guard http_reply list_keep web_config cli_explain cli_override

@@ -182,7 +182,6 @@ bool analysis_set_hosts(struct analysis *analysis, const struct analysis_host *h
 
 static void note_logs(struct analysis *analysis, const struct gathered *job, struct notes *notes)
 {
-    enum { CLOCKS_DIFFER_MS = 2000 };
     const struct {
         const char *node;
         enum side side;
@@ -194,7 +193,8 @@ static void note_logs(struct analysis *analysis, const struct gathered *job, str
                                          .guest = job->guest,
                                          .node = ends[i].node,
                                          .side = ends[i].side,
-                                         .since_ms = job->handed_off_ms - CLOCKS_DIFFER_MS};
+                                         .since_ms =
+                                             job->handed_off_ms - GATHERED_CLOCKS_DIFFER_MS};
         analysis_logs_read(analysis->logs, &log, notes);
     }
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyzer/judge/verdict.h"
+#include "analyzer/record/earlier.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -89,8 +91,11 @@ static enum side side_of(const struct gathered *job, const char *node)
 static void call_message(struct gathering *g, const char *call, const char *node, const char *text,
                          int64_t at_ms)
 {
-    char origin[EVIDENCE_ORIGIN_MAX];
+    char origin[EVIDENCE_ORIGIN_MAX], rest[ERR_TEXT_MAX];
     bool joint = strcmp(call, "migrate") == 0 || strcmp(call, "recover") == 0;
+    int64_t since_ms = g->job->handed_off_ms - GATHERED_CLOCKS_DIFFER_MS;
+    if (joint && g->job->target_logged && earlier_lines_drop(text, since_ms, rest, sizeof rest))
+        text = rest;
     if (text[0] == '\0' || is_repeated(g, text))
         return;
     (void)snprintf(origin, sizeof origin, "%s call on %s", call, node);
@@ -367,6 +372,30 @@ bool gather_job(struct store *store, const char *job_uid, struct gathered *out_j
         out_job->crashed =
             false; /* it was migrated back; or an operator override without observation */
     return read;
+}
+
+/* ---- stored evidence ---- */
+
+static bool find_target_log(void *ctx, const struct store_evidence *row)
+{
+    bool *found = ctx;
+    *found = *found || gather_is_target_log(row);
+    return true;
+}
+
+bool gather_is_target_log(const struct store_evidence *row)
+{
+    return row->key[0] == '\0' && strcmp(row->side, side_name(SIDE_TARGET)) == 0 &&
+           strncmp(row->origin, "QEMU log", strlen("QEMU log")) == 0;
+}
+
+bool gather_has_target_log(struct store *store, const char *job_uid, bool *out_has, struct err *err)
+{
+    bool found = false;
+    if (!store->ops->each_evidence(store, job_uid, find_target_log, &found, err))
+        return false;
+    *out_has = found;
+    return true;
 }
 
 static bool emit_evidence(void *ctx, const struct store_evidence *row)

@@ -68,12 +68,24 @@ static bool is_crashed(const struct gathered *job, struct verdict *verdict)
     return crashed;
 }
 
+static bool find_log_of_target(struct store *store, const struct notes *notes, struct gathered *job,
+                               struct err *err)
+{
+    if (notes == NULL)
+        return gather_has_target_log(store, job->uid, &job->target_logged, err);
+    for (size_t i = 0; i < notes->n && !job->target_logged; i++)
+        job->target_logged = gather_is_target_log(&notes->rows[i]);
+    return true;
+}
+
 bool recorded_judge(struct store *store, const struct gathered *job, const struct notes *notes,
                     struct judge *judge, struct verdict *out_verdict, struct err *err)
 {
     judge_reset(judge);
     struct evidence_sink sink = judge_sink(judge);
-    if (!gather_record(store, job, &sink, err))
+    struct gathered with_logs = *job;
+    if (!find_log_of_target(store, notes, &with_logs, err) ||
+        !gather_record(store, &with_logs, &sink, err))
         return false;
     if (notes != NULL)
         notes_emit(notes, &sink);

@@ -223,11 +223,13 @@ guest_destroy() { # GUEST: on every host
     return 0
 }
 
-# A TCP port nobody listens on; LAB_SLICE (0 to 9) keeps tests that run at once apart.
+# A TCP port nobody listens on; LAB_SLICE (0 to 9) keeps tests that run at once apart, and a test's list of
+# those it was given keeps two of its own programs apart.
 free_port() {
-    local port first=$((20000 + ${LAB_SLICE:-0} * 1000))
+    local port first=$((20000 + ${LAB_SLICE:-0} * 1000)) given=${TEST_DIR:+$TEST_DIR/ports}
     for port in $(shuf -i $first-$((first + 999)) -n 50); do
-        ss -Hltn "sport = :$port" | grep -q . || { echo "$port" && return; }
+        ! grep -qsx "$port" "${given:-/dev/null}" || continue
+        ss -Hltn "sport = :$port" | grep -q . || { echo "$port" | tee -a "${given:-/dev/null}" && return; }
     done
     die "no free port"
 }
