@@ -31,7 +31,7 @@ static const struct job *job_of(struct fleet *f, const struct node *node)
     for (const struct job *job = f->active; job != NULL; job = job->links.hh_guest.next)
         if (job_needs(f, job, node))
             return job;
-    for (const struct job *job = f->observed; job != NULL; job = job->links.hh_guest.next)
+    for (const struct job *job = f->observed.jobs; job != NULL; job = job->links.hh_guest.next)
         if (text_equal(job->source, node->name) || text_equal(job->target, node->name))
             return job;
     return NULL;

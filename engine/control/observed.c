@@ -81,13 +81,14 @@ static bool is_known(struct fleet *f, const struct guest *guest, const char *tar
 }
 
 /* Look at the guest again soon. */
-static void look_soon(struct fleet *f, struct guest *guest, struct moment now)
+static void observe_soon(struct fleet *f, struct guest *guest, struct moment now)
 {
     if (guest->passage.timer.in != NULL)
         return;
     guest->passage.since_ms = now.mono_ms;
     guest->passage.asked = 0;
-    heap_put(&f->passing, &guest->passage.timer, now.mono_ms, (int64_t)fleet_touch(f), guest);
+    heap_put(&f->observed.passing, &guest->passage.timer, now.mono_ms, (int64_t)fleet_touch(f),
+             guest);
 }
 
 /* ---- events ---- */
@@ -118,7 +119,7 @@ static void leaves(struct fleet *f, struct guest *guest, const struct node *sour
     if (is_known(f, guest, "") || just_ended(f, guest, source->name, now))
         return;
     TEXT_SET(guest->passage.from, source->name);
-    look_soon(f, guest, now);
+    observe_soon(f, guest, now);
 }
 
 void observed_event(struct fleet *f, const struct hv_event *event, struct moment now,
@@ -177,7 +178,7 @@ void observed_listed(struct fleet *f, const struct node *node, struct moment now
     for (const struct domain *domain = node->domains; domain != NULL; domain = domain->next_here)
         if (is_between(domain->guest, &source, &target) &&
             !is_known(f, domain->guest, target->name))
-            look_soon(f, domain->guest, now);
+            observe_soon(f, domain->guest, now);
 }
 
 /* ---- every so often ---- */
@@ -237,7 +238,8 @@ static int64_t confirm(struct fleet *f, struct guest *guest, struct moment now, 
 void observed_tick(struct fleet *f, struct moment now, struct effects *fx)
 {
     struct guest *guest;
-    while ((guest = heap_top(&f->passing)) != NULL && guest->passage.timer.first <= now.mono_ms) {
+    while ((guest = heap_top(&f->observed.passing)) != NULL &&
+           guest->passage.timer.first <= now.mono_ms) {
         int64_t second = guest->passage.timer.second, next_ms = 0;
         heap_remove(&guest->passage.timer);
         if (guest->passage.from[0] == '\0')
@@ -245,7 +247,7 @@ void observed_tick(struct fleet *f, struct moment now, struct effects *fx)
         else if (!is_known(f, guest, ""))
             next_ms = follow(f, guest, now, fx);
         if (next_ms != 0) {
-            heap_put(&f->passing, &guest->passage.timer, next_ms, second, guest);
+            heap_put(&f->observed.passing, &guest->passage.timer, next_ms, second, guest);
             continue;
         }
         guest->passage = (struct guest_passage){.asked = 0};

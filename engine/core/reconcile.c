@@ -543,7 +543,7 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     guest = heap_top(&f->stranded);
     if (guest != NULL && guest->stranded.timer.first < next_ms)
         next_ms = guest->stranded.timer.first;
-    guest = heap_top(&f->passing);
+    guest = heap_top(&f->observed.passing);
     if (guest != NULL && guest->passage.timer.first < next_ms)
         next_ms = guest->passage.timer.first;
     for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)

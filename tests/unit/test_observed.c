@@ -68,7 +68,7 @@ static void a_copy_that_starts_elsewhere_is_recorded_at_once(void **state)
     happens(w, "h1", HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
     core_advance(w, 3000);
     assert_int_equal(job->result.outcome, OUTCOME_SUCCEEDED);
-    assert_int_equal(w->fleet->passing.n, 0);
+    assert_int_equal(w->fleet->observed.passing.n, 0);
     nothing_was_ordered(w);
     core_free(w);
 }
@@ -125,7 +125,7 @@ static void a_list_of_the_past_is_not_believed(void **state)
     lists(w, "h2", HV_STATE_PAUSED, HV_PAUSED_MIGRATION); /* by now its copy is gone */
     core_advance(w, 60000);
     assert_null(recorded(w));
-    assert_int_equal(w->fleet->passing.n, 0);
+    assert_int_equal(w->fleet->observed.passing.n, 0);
     core_free(w);
 }
 

@@ -33,7 +33,7 @@ static void free_jobs(struct fleet *f)
 {
     struct job *job, *next;
     HASH_CLEAR(links.hh_guest, f->active);
-    HASH_CLEAR(links.hh_guest, f->observed);
+    HASH_CLEAR(links.hh_guest, f->observed.jobs);
     HASH_CLEAR(links.hh_name, f->named);
     HASH_CLEAR(links.hh_newest, f->newest);
     heap_fini(&f->queue.ready);
@@ -43,7 +43,7 @@ static void free_jobs(struct fleet *f)
     heap_fini(&f->pending_change);
     heap_fini(&f->split);
     heap_fini(&f->stranded);
-    heap_fini(&f->passing);
+    heap_fini(&f->observed.passing);
     heap_fini(&f->finished);
     free(f->queue.scratch);
     HASH_ITER(hh, f->jobs, job, next)

@@ -50,12 +50,11 @@ struct fleet_queue {            /* jobs before their hand-off, and what wakes th
 };
 
 struct fleet {
-    struct node *nodes;         /* hash by name */
-    struct guest *guests;       /* hash by uuid */
-    struct job *jobs;           /* hash by uid, insertion order = creation order */
-    struct job *active;         /* hash by guest uuid: the one unfinished job of a guest */
-    struct job *observed;       /* hash by guest uuid: the one unfinished migration of a guest that
-                                   somebody else started */
+    struct node *nodes;   /* hash by name */
+    struct guest *guests; /* hash by uuid */
+    struct job *jobs;     /* hash by uid, insertion order = creation order */
+    struct job *active;   /* hash by guest uuid: the one unfinished job of a guest */
+    struct fleet_observed observed;
     struct job *named;          /* hash by namespace/name */
     struct job *newest;         /* hash by guest uuid: its newest finished job; ->older leads on */
     struct guest *guests_named; /* hash by namespace/name; ->next_namesake leads on */
@@ -74,7 +73,6 @@ struct fleet {
     struct heap pending_change; /* guests with a pending change, by time */
     struct heap split;          /* guests seen running on two nodes, by time */
     struct heap stranded;       /* guests left in a migration, by time */
-    struct heap passing;        /* guests that somebody else may be migrating, by time */
     struct heap timers;         /* unfinished jobs by their next wake-up */
     struct heap finished;       /* finished jobs in view, oldest first */
     struct {

@@ -47,7 +47,7 @@ struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
 struct job *fleet_observed_job(struct fleet *f, const char *guest_uuid)
 {
     struct job *job = NULL;
-    HASH_FIND(links.hh_guest, f->observed, guest_uuid, strlen(guest_uuid), job);
+    HASH_FIND(links.hh_guest, f->observed.jobs, guest_uuid, strlen(guest_uuid), job);
     return job;
 }
 
@@ -62,7 +62,8 @@ static void add_unfinished(struct fleet *f, struct job *job)
 {
     if (job_is_observed(job)) {
         assert(fleet_observed_job(f, job->guest_uuid) == NULL);
-        HASH_ADD_KEYPTR(links.hh_guest, f->observed, job->guest_uuid, strlen(job->guest_uuid), job);
+        HASH_ADD_KEYPTR(links.hh_guest, f->observed.jobs, job->guest_uuid, strlen(job->guest_uuid),
+                        job);
     } else {
         assert(fleet_active_job(f, job->guest_uuid) == NULL);
         HASH_ADD_KEYPTR(links.hh_guest, f->active, job->guest_uuid, strlen(job->guest_uuid), job);
@@ -72,7 +73,7 @@ static void add_unfinished(struct fleet *f, struct job *job)
 static void drop_unfinished(struct fleet *f, struct job *job)
 {
     if (job_is_observed(job))
-        HASH_DELETE(links.hh_guest, f->observed, job);
+        HASH_DELETE(links.hh_guest, f->observed.jobs, job);
     else
         HASH_DELETE(links.hh_guest, f->active, job);
 }

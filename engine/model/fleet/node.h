@@ -136,6 +136,11 @@ struct guest_passage { /* seen leaving or arriving, not by Ferry: engine/control
     uint64_t asked;         /* as in guest_split */
 };
 
+struct fleet_observed {  /* migrations that somebody else started: engine/control/observed.h */
+    struct job *jobs;    /* hash by guest uuid: the one unfinished of a guest */
+    struct heap passing; /* guests that may be in one, by time */
+};
+
 struct guest {
     char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
     char *metadata_labels;             /* JSON text or NULL, from the domain */
