@@ -63,9 +63,16 @@ read_only)
     expect 1 h1 h2 succeeded running-on-target PreCopy
     same_downtime h2
 
+    boot h1 g-q 32 'ws=1 rate=1 hb=500' # it has next to nothing to copy
+    wait_until 15 guest_node_is g-q h1 || fail 'g-q is not known'
+    virsh_migrate g-q h1 h2
+    virsh_ended
+    expect 2 h1 h2 succeeded running-on-target PreCopy
+    note "short: libvirt took $(sql "SELECT final_total_ms FROM jobs WHERE name = '$job'") ms"
+
     virsh_migrate g-o h2 h1 # as fast as it can
     virsh_ended
-    expect 2 h2 h1 succeeded running-on-target PreCopy
+    expect 3 h2 h1 succeeded running-on-target PreCopy
     same_downtime h1
 
     virsh_migrate g-o h1 h2 --postcopy --bandwidth 12 --postcopy-bandwidth 4
@@ -73,21 +80,21 @@ read_only)
     host_virsh h1 migrate-postcopy g-o
     wait_until 10 mode_is PostCopy || fail 'no post-copy was seen'
     virsh_ended
-    expect 3 h1 h2 succeeded running-on-target 'PreCopy PostCopy'
+    expect 4 h1 h2 succeeded running-on-target 'PreCopy PostCopy'
 
     virsh_migrate g-o h2 h1 --bandwidth 6
     wait_until 20 pass_reached h2 g-o 1 || fail "no migration: $(cat "$TEST_DIR/virsh.log")"
     sleep 1
     host_virsh h2 domjobabort g-o
     virsh_ended
-    expect 4 h2 h1 'failed|aborted' running-on-source PreCopy
+    expect 5 h2 h1 'failed|aborted' running-on-source PreCopy
 
     virsh_migrate g-o h2 h1 --bandwidth 6
     wait_until 20 pass_reached h2 g-o 1 || fail "no migration: $(cat "$TEST_DIR/virsh.log")"
     sleep 1
     break_host kill-qemu h1 g-o
     virsh_ended
-    expect 5 h2 h1 failed running-on-source PreCopy
+    expect 6 h2 h1 failed running-on-source PreCopy
 
     assert_runs_on h2 g-o
     POSTCOPY=1 guest_check h2 g-o

@@ -187,6 +187,7 @@ static void a_pre_copy_is_recorded(void **state)
     assert_string_equal(phase_name(job->phase), "Running");
     assert_string_equal(mode_name(job->mode), "PreCopy");
     assert_true(job->progress.has_sample);
+    assert_null(job->call.config_json); /* whoever called it chose the settings */
     run(o, 120000);
     assert_true(move->over && move->arrived);
     job = recorded(o, move);
