@@ -163,7 +163,8 @@ void expect_ended(struct fleet *f, struct job *job, struct moment now, struct ef
 
 void expect_learn(struct fleet *f, const struct job *job)
 {
-    paths_learn(&f->paths, job);
+    if (!job_is_observed(job)) /* its limits are not known */
+        paths_learn(&f->paths, job);
 }
 
 void expect_restore(struct fleet *f)

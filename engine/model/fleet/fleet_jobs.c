@@ -289,7 +289,8 @@ static void count_arrival(struct fleet *f, const struct job *job)
 {
     enum { ARRIVALS_MAX = 64 };
     struct node *target = fleet_node(f, job->target);
-    if (target == NULL || job->epoch == 0 || job->result.outcome == OUTCOME_ABORTED)
+    if (target == NULL || job->epoch == 0 || job->result.outcome == OUTCOME_ABORTED ||
+        job_is_observed(job)) /* why it ended is not known */
         return;
     if (job->result.outcome == OUTCOME_SUCCEEDED)
         target->arrivals.good++;
