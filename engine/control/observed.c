@@ -80,7 +80,16 @@ static bool is_known(struct fleet *f, const struct guest *guest, const char *tar
             (own->unreadable || target[0] == '\0' || strcmp(own->target, target) == 0));
 }
 
-/* Look at the guest again soon. */
+/* A copy that a failed migration left behind, which stays in the lists. */
+static bool is_leftover(struct fleet *f, const struct guest *guest, const struct node *source,
+                        const struct node *target)
+{
+    const struct job *job = fleet_newest_finished(f, guest->uuid);
+    return job != NULL && job->epoch > 0 && job->result.outcome != OUTCOME_SUCCEEDED &&
+           strcmp(job->source, source->name) == 0 && strcmp(job->target, target->name) == 0;
+}
+
+/* The guest is to be observed again soon. */
 static void observe_soon(struct fleet *f, struct guest *guest, struct moment now)
 {
     if (guest->passage.timer.in != NULL)
@@ -177,7 +186,8 @@ void observed_listed(struct fleet *f, const struct node *node, struct moment now
     const struct node *source = NULL, *target = NULL;
     for (const struct domain *domain = node->domains; domain != NULL; domain = domain->next_here)
         if (is_between(domain->guest, &source, &target) &&
-            !is_known(f, domain->guest, target->name))
+            !is_known(f, domain->guest, target->name) &&
+            !is_leftover(f, domain->guest, source, target))
             observe_soon(f, domain->guest, now);
 }
 

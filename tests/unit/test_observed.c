@@ -191,6 +191,22 @@ static void one_to_an_unknown_host_is_an_event(void **state)
     core_free(w);
 }
 
+/* It stays in the lists, and is no other migration. */
+static void a_copy_that_is_left_behind_is_recorded_once(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    for (unsigned i = 0; i < 6; i++) {
+        lists(w, "h2", HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+        core_advance(w, 10000);
+    }
+    assert_int_equal(recorded(w)->result.outcome, OUTCOME_FAILED);
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
 /* Nobody knows why it ended; the guest is where it was. */
 static void one_that_ended_on_its_source_gives_no_reason(void **state)
 {
@@ -223,6 +239,7 @@ TEST_FILE(test_observed)
         cmocka_unit_test(a_post_copy_is_paired_the_right_way),
         cmocka_unit_test(one_whose_arrival_was_not_seen_is_recorded_afterwards),
         cmocka_unit_test(one_to_an_unknown_host_is_an_event),
+        cmocka_unit_test(a_copy_that_is_left_behind_is_recorded_once),
         cmocka_unit_test(one_that_ended_on_its_source_gives_no_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
