@@ -80,13 +80,20 @@ static bool is_known(struct fleet *f, const struct guest *guest, const char *tar
             (own->unreadable || target[0] == '\0' || strcmp(own->target, target) == 0));
 }
 
-/* A copy that a failed migration left behind, which stays in the lists. */
-static bool is_leftover(struct fleet *f, const struct guest *guest, const struct node *source,
-                        const struct node *target)
+static bool is_pair_of(const struct job *job, const struct node *a, const struct node *b)
 {
-    const struct job *job = fleet_newest_finished(f, guest->uuid);
-    return job != NULL && job->epoch > 0 && job->result.outcome != OUTCOME_SUCCEEDED &&
-           strcmp(job->source, source->name) == 0 && strcmp(job->target, target->name) == 0;
+    return job != NULL && job->epoch > 0 &&
+           ((strcmp(job->source, a->name) == 0 && strcmp(job->target, b->name) == 0) ||
+            (strcmp(job->source, b->name) == 0 && strcmp(job->target, a->name) == 0));
+}
+
+/* A copy that a migration between the two left paused, on either side, stays in the lists and looks
+ * like one that arrives. A new migration between them shows by its events. */
+static bool is_leftover(struct fleet *f, const struct guest *guest, const struct node *a,
+                        const struct node *b)
+{
+    return is_pair_of(fleet_active_job(f, guest->uuid), a, b) ||
+           is_pair_of(fleet_newest_finished(f, guest->uuid), a, b);
 }
 
 /* The guest is to be observed again soon. */
@@ -232,7 +239,7 @@ static int64_t confirm(struct fleet *f, struct guest *guest, struct moment now, 
 {
     const struct node *source = NULL, *target = NULL;
     if (!is_between(guest, &source, &target) || is_known(f, guest, target->name) ||
-        orphans_mark(f, guest) != NULL)
+        is_leftover(f, guest, source, target) || orphans_mark(f, guest) != NULL)
         return 0;
     if (has_answers(guest)) {
         record(f, guest, source, target, now, fx);
