@@ -15,6 +15,7 @@ enum { FOREIGN_MAX = 256 };
 struct foreign {
     char guest[HV_UUID_MAX], source[HV_HOST_MAX], target[HV_HOST_MAX];
     bool over, arrived;
+    int64_t begun_ms, ended_ms;
 };
 struct others {
     struct fleet_sim fs;
@@ -33,6 +34,7 @@ static void virsh_returned(void *ctx, struct hv_reply *reply)
 {
     struct foreign *move = ctx;
     move->over = true;
+    move->ended_ms = reply->ended_ms;
     move->arrived = reply->err.code == ERR_NONE;
     hv_reply_fini(reply);
 }
@@ -58,6 +60,7 @@ static struct foreign *virsh_migrate(struct others *o, size_t guest, size_t targ
     struct foreign *move = &o->moves[o->n++];
     struct hv_request request = {.call = HV_CALL_MIGRATE, .reply_to = {virsh_returned, move}};
     fleet_sim_uuid(guest, move->guest);
+    move->begun_ms = fleet_sim_now(&o->fs);
     TEXT_SET(move->source, host_of(o, move->guest));
     TEXT_SET(move->target, o->fs.hosts[target].name);
     TEXT_SET(request.host, move->source);
@@ -410,14 +413,25 @@ static size_t count_records(const struct others *o, const struct foreign *like, 
     return n;
 }
 
-static size_t count_moves(const struct others *o, const struct foreign *like)
+/* Ended before the target had started its copy: nobody but its caller can know of it. */
+static bool has_no_copy(const struct foreign *move)
+{
+    enum { COPY_STARTED_MS = 750 };
+    return !move->arrived && move->ended_ms - move->begun_ms <= COPY_STARTED_MS;
+}
+
+static size_t count_moves(const struct others *o, const struct foreign *like, size_t *out_hidden)
 {
     size_t n = 0;
-    for (size_t i = 0; i < o->n; i++)
-        n += strcmp(o->moves[i].guest, like->guest) == 0 &&
-             strcmp(o->moves[i].source, like->source) == 0 &&
-             strcmp(o->moves[i].target, like->target) == 0 && o->moves[i].over &&
-             o->moves[i].arrived == like->arrived;
+    *out_hidden = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        const struct foreign *move = &o->moves[i];
+        bool is_alike =
+            strcmp(move->guest, like->guest) == 0 && strcmp(move->source, like->source) == 0 &&
+            strcmp(move->target, like->target) == 0 && move->over && move->arrived == like->arrived;
+        n += is_alike;
+        *out_hidden += is_alike && has_no_copy(move);
+    }
     return n;
 }
 
@@ -436,8 +450,8 @@ static void live_through(uint64_t seed)
         if (!o->moves[i].over)
             continue; /* a post-copy that broke hangs in its call */
         size_t records = count_records(o, &o->moves[i], o->moves[i].arrived);
-        size_t moves = count_moves(o, &o->moves[i]);
-        if (records != moves)
+        size_t hidden = 0, moves = count_moves(o, &o->moves[i], &hidden);
+        if (records > moves || records + hidden < moves)
             fail_msg("seed %llu: %s from %s to %s: %zu migrations %s, %zu records",
                      (unsigned long long)seed, o->moves[i].guest, o->moves[i].source,
                      o->moves[i].target, moves, o->moves[i].arrived ? "arrived" : "did not arrive",
