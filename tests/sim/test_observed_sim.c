@@ -416,7 +416,7 @@ static size_t count_records(const struct others *o, const struct foreign *like, 
 /* Ended before the target had started its copy: nobody but its caller can know of it. */
 static bool has_no_copy(const struct foreign *move)
 {
-    enum { COPY_STARTED_MS = 750 };
+    enum { COPY_STARTED_MS = 1100 };
     return !move->arrived && move->ended_ms - move->begun_ms <= COPY_STARTED_MS;
 }
 
