@@ -7,12 +7,13 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/orphans.h"
+#include "engine/data/final.h"
 #include "engine/data/move.h"
 #include "engine/data/observe.h"
 #include "engine/data/resolve.h"
 #include "engine/model/turn/step.h"
 
-enum { SOON_MS = 1000, ARRIVAL_MS = 30000, JUST_ENDED_MS = 2000 };
+enum { REPEATED_MS = 100, SOON_MS = 1000, ARRIVAL_MS = 30000, JUST_ENDED_MS = 2000 };
 enum { STARTED_MIGRATED = 1, STOPPED_MIGRATED = 3 }; /* libvirt's details of the events */
 
 /* Who gives its migrations, as far as the guest's marks tell. */
@@ -109,13 +110,33 @@ static void observe_soon(struct fleet *f, struct guest *guest, struct moment now
 
 /* ---- events ---- */
 
+/* A source has one migration at a time: when another begins there, the one before has ended and the
+ * guest was still on the source. */
+static void end_earlier(struct fleet *f, struct job *job, const struct domain *owner,
+                        struct moment now, struct effects *fx)
+{
+    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE};
+    bool again = job != NULL && !job->frozen && strcmp(job->source, owner->node->name) == 0 &&
+                 now.mono_ms - job->entered_ms > REPEATED_MS;
+    if (!again || job->mode == MODE_POSTCOPY)
+        return;
+    (void)snprintf(ending.reason, sizeof ending.reason,
+                   "a migration that somebody else started ended and the guest stayed on %s, where "
+                   "another one began",
+                   job->source);
+    final_finish(f, job, TRIGGER_ON_SOURCE, &ending, now, fx);
+    fleet_settle_job(f, job);
+}
+
 /* A copy was started on the node to receive the guest. */
 static void arrives(struct fleet *f, struct guest *guest, const struct node *target,
                     struct moment now, struct effects *fx)
 {
     const struct domain *owner = guest->owner;
-    if (is_known(f, guest, target->name) || owner == NULL || owner->node == target ||
-        !domain_is_up(owner))
+    if (owner == NULL || owner->node == target || !domain_is_up(owner))
+        return;
+    end_earlier(f, fleet_observed_job(f, guest->uuid), owner, now, fx);
+    if (is_known(f, guest, target->name))
         return;
     record(f, guest, owner->node, target, now, fx);
 }

@@ -191,6 +191,25 @@ static void one_to_an_unknown_host_is_an_event(void **state)
     core_free(w);
 }
 
+/* The first one failed a moment ago, and its end is not read yet. */
+static void another_attempt_to_another_node_is_another_record(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    core_add_host(w, "h3");
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_advance(w, 500);
+    struct job *first = recorded(w);
+    happens(w, "h3", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_int_equal(first->result.outcome, OUTCOME_FAILED);
+    assert_int_equal(first->resolution.guest_at, GUEST_AT_SOURCE);
+    struct job *second = fleet_observed_job(w->fleet, CORE_GUEST);
+    assert_string_equal(second->target, "h3");
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
 /* It stays in the lists, and is no other migration. */
 static void a_copy_that_is_left_behind_is_recorded_once(void **state)
 {
@@ -239,6 +258,7 @@ TEST_FILE(test_observed)
         cmocka_unit_test(a_post_copy_is_paired_the_right_way),
         cmocka_unit_test(one_whose_arrival_was_not_seen_is_recorded_afterwards),
         cmocka_unit_test(one_to_an_unknown_host_is_an_event),
+        cmocka_unit_test(another_attempt_to_another_node_is_another_record),
         cmocka_unit_test(a_copy_that_is_left_behind_is_recorded_once),
         cmocka_unit_test(one_that_ended_on_its_source_gives_no_reason),
     };
