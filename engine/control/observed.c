@@ -110,35 +110,42 @@ static void observe_soon(struct fleet *f, struct guest *guest, struct moment now
 
 /* ---- events ---- */
 
-/* A source has one migration at a time: when another begins there, the one before has ended and the
- * guest was still on the source. */
-static void end_earlier(struct fleet *f, struct job *job, const struct domain *owner,
-                        struct moment now, struct effects *fx)
+/* A guest has one migration at a time: when another begins, the one before has ended. It brought
+ * the guest to its target if its source completed its job, or if the guest now returns there.
+ * Returns the node that the guest leaves now; NULL: there was none before, or it goes on. */
+static const struct node *end_earlier(struct fleet *f, struct job *job, const struct node *target,
+                                      struct moment now, struct effects *fx)
 {
-    struct step_ending ending = {.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE};
-    bool again = job != NULL && !job->frozen && strcmp(job->source, owner->node->name) == 0 &&
-                 now.mono_ms - job->entered_ms > REPEATED_MS;
-    if (!again || job->mode == MODE_POSTCOPY)
-        return;
-    (void)snprintf(ending.reason, sizeof ending.reason,
-                   "a migration that somebody else started ended and the guest stayed on %s, where "
-                   "another one began",
-                   job->source);
-    final_finish(f, job, TRIGGER_ON_SOURCE, &ending, now, fx);
+    if (job == NULL || job->frozen || now.mono_ms - job->entered_ms <= REPEATED_MS)
+        return NULL;
+    bool arrived = job->call.over || strcmp(job->source, target->name) == 0;
+    struct step_ending ending = {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET};
+    if (!arrived) {
+        ending = (struct step_ending){.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE};
+        (void)snprintf(ending.reason, sizeof ending.reason,
+                       "a migration that somebody else started ended and the guest stayed on %s, "
+                       "where another one began",
+                       job->source);
+    }
+    const struct node *from = fleet_node(f, arrived ? job->target : job->source);
+    final_finish(f, job, arrived ? TRIGGER_ON_TARGET : TRIGGER_ON_SOURCE, &ending, now, fx);
     fleet_settle_job(f, job);
+    return from;
 }
 
 /* A copy was started on the node to receive the guest. */
-static void arrives(struct fleet *f, struct guest *guest, const struct node *target,
-                    struct moment now, struct effects *fx)
+static void arrives(struct fleet *f, const char *uuid, const struct node *target, struct moment now,
+                    struct effects *fx)
 {
-    const struct domain *owner = guest->owner;
-    if (owner == NULL || owner->node == target || !domain_is_up(owner))
+    const struct node *from = end_earlier(f, fleet_observed_job(f, uuid), target, now, fx);
+    struct guest *guest = fleet_guest(f, uuid); /* forgotten with that, if no node had it */
+    if (guest == NULL)
         return;
-    end_earlier(f, fleet_observed_job(f, guest->uuid), owner, now, fx);
-    if (is_known(f, guest, target->name))
+    if (from == NULL && guest->owner != NULL && domain_is_up(guest->owner))
+        from = guest->owner->node;
+    if (from == NULL || from == target || is_known(f, guest, target->name))
         return;
-    record(f, guest, owner->node, target, now, fx);
+    record(f, guest, from, target, now, fx);
 }
 
 /* The end of a migration that is recorded: its last event may come after it. */
@@ -169,7 +176,7 @@ void observed_event(struct fleet *f, const struct hv_event *event, struct moment
     if (node == NULL || guest == NULL)
         return;
     if (event->a == HV_LIFECYCLE_STARTED && event->b == STARTED_MIGRATED)
-        arrives(f, guest, node, now, fx);
+        arrives(f, event->guest, node, now, fx);
     else if (event->a == HV_LIFECYCLE_STOPPED && event->b == STOPPED_MIGRATED)
         leaves(f, guest, node, now);
 }

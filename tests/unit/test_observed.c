@@ -210,6 +210,23 @@ static void another_attempt_to_another_node_is_another_record(void **state)
     core_free(w);
 }
 
+/* There and back, before the end of the first was read. */
+static void one_that_returns_at_once_is_another_record(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_advance(w, 500);
+    struct job *first = recorded(w);
+    happens(w, "h1", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_int_equal(first->result.outcome, OUTCOME_SUCCEEDED);
+    struct job *second = fleet_observed_job(w->fleet, CORE_GUEST);
+    assert_string_equal(second->source, "h2");
+    assert_string_equal(second->target, "h1");
+    core_free(w);
+}
+
 /* It stays in the lists, and is no other migration. */
 static void a_copy_that_is_left_behind_is_recorded_once(void **state)
 {
@@ -259,6 +276,7 @@ TEST_FILE(test_observed)
         cmocka_unit_test(one_whose_arrival_was_not_seen_is_recorded_afterwards),
         cmocka_unit_test(one_to_an_unknown_host_is_an_event),
         cmocka_unit_test(another_attempt_to_another_node_is_another_record),
+        cmocka_unit_test(one_that_returns_at_once_is_another_record),
         cmocka_unit_test(a_copy_that_is_left_behind_is_recorded_once),
         cmocka_unit_test(one_that_ended_on_its_source_gives_no_reason),
     };
