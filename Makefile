@@ -18,7 +18,7 @@ B := $(BUILD)/$(VARIANT)$(if $(filter system,$(LIBPROM)),-libprom)
 
 PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 libpq yaml-0.1 libxml-2.0 libcurl gnutls libhs zlib libcap-ng libcrypt
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
-PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) ncursesw 2>/dev/null) -lm
 
 WARN := -Werror -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wundef
@@ -79,7 +79,7 @@ $(B)/%.o: %.c Makefile
 RULE_FILES := $(sort $(wildcard analyzer/rules/*.yaml))
 RULEC_SRCS := tools/rulec.c $(addprefix base/,err.c json.c text.c yaml.c yaml_read.c clock.c) \
 	$(addprefix analyzer/judge/,cause.c match.c rule_condition.c rule_read.c ruleset.c)
-$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/*/*.h analyzer/*/*.def) tools/embed \
+$(BUILD)/rulec: $(RULEC_SRCS) $(wildcard base/*.h analyzer/judge/*.h analyzer/judge/*.def analyzer/read/evidence.h) tools/embed \
 		$(RULE_FILES) $(wildcard analyzer/rules)
 	@mkdir -p $(@D)
 	@echo "  RULES"
@@ -94,11 +94,21 @@ $(B)/rules.c: $(BUILD)/rules.packed
 $(B)/rules.o: $(B)/rules.c Makefile
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Runbooks, alerts and dashboards are part of the program too: it serves them.
-SERVED_FILES := $(sort $(wildcard docs/runbooks/*.md alerts/*.yml dashboards/*.json))
-$(B)/files.c: tools/embed_files $(SERVED_FILES) $(wildcard docs/runbooks alerts dashboards)
+# Documents, alerts, dashboards and the page at / are part of the program too: it serves them. What the
+# page takes from npm is made once for all variants; made anew when npm comes or goes.
+SERVED_FILES := $(sort $(filter-out docs/STATUS.md,$(wildcard docs/*.md docs/runbooks/*.md alerts/*.yml \
+	dashboards/*.json exporter/page/*.html exporter/page/*.css exporter/page/*.js exporter/page/*.svg)))
+PAGE := $(BUILD)/page/with-$(if $(shell command -v npm),npm,nothing)
+$(PAGE): $(addprefix exporter/page/,packages package.json package-lock.json)
 	@mkdir -p $(@D)
-	@tools/embed_files $(SERVED_FILES) >$@.new && mv $@.new $@
+	@exporter/page/packages $(@D) >$@.new && mv $@.new $@
+.PHONY: page
+page: ## what the page at / takes from npm, once more: after a build that could not reach it
+	@rm -f $(PAGE)
+	+@$(MAKE) all
+$(B)/files.c: tools/embed_files $(PAGE) $(SERVED_FILES) $(wildcard docs docs/runbooks alerts dashboards exporter/page)
+	@mkdir -p $(@D)
+	@tools/embed_files $(SERVED_FILES) $$(cat $(PAGE)) >$@.new && mv $@.new $@
 $(B)/files.o: $(B)/files.c Makefile
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 

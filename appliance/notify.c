@@ -1,6 +1,7 @@
 /* notify.c - see notify.h. */
 #include "appliance/notify.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -61,10 +62,11 @@ void notify_close(struct notify *notify)
     notify->fd = -1;
 }
 
-static void tell(struct notify *notify, const char *text)
+/* False: systemd's queue is full, as on a busy machine; the caller tries again. */
+static bool tell(struct notify *notify, const char *text)
 {
-    if (notify->fd >= 0)
-        (void)send(notify->fd, text, strlen(text), MSG_NOSIGNAL);
+    return notify->fd < 0 || send(notify->fd, text, strlen(text), MSG_NOSIGNAL) >= 0 ||
+           (errno != EAGAIN && errno != ENOBUFS);
 }
 
 void notify_ready(struct notify *notify, const char *status)
@@ -72,11 +74,12 @@ void notify_ready(struct notify *notify, const char *status)
     char text[256];
     if (notify->is_ready && text_equal(notify->status, status))
         return;
-    TEXT_SET(notify->status, status);
-    (void)snprintf(text, sizeof text, "%sSTATUS=%s", notify->is_ready ? "" : "READY=1\n",
-                   notify->status);
+    (void)snprintf(text, sizeof text, "%sSTATUS=%.*s", notify->is_ready ? "" : "READY=1\n",
+                   (int)sizeof notify->status - 1, status);
+    if (!tell(notify, text))
+        return;
     notify->is_ready = true;
-    tell(notify, text);
+    TEXT_SET(notify->status, status);
 }
 
 void notify_reloading(struct notify *notify)
@@ -86,17 +89,18 @@ void notify_reloading(struct notify *notify)
     (void)clock_gettime(CLOCK_MONOTONIC, &now); /* systemd compares it with its own */
     (void)snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
                    (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    tell(notify, text);
+    (void)tell(notify, text);
 }
 
+/* Otherwise the unit would be reloading for ever: the next notify_ready() says it again. */
 void notify_reloaded(struct notify *notify)
 {
-    tell(notify, "READY=1");
+    notify->is_ready = tell(notify, "READY=1");
 }
 
 void notify_stopping(struct notify *notify)
 {
-    tell(notify, "STOPPING=1\nSTATUS=stopping; running migrations continue in libvirt");
+    (void)tell(notify, "STOPPING=1\nSTATUS=stopping; running migrations continue in libvirt");
 }
 
 void notify_alive(struct notify *notify, bool is_alive)
@@ -104,6 +108,6 @@ void notify_alive(struct notify *notify, bool is_alive)
     int64_t now_ms = clock_mono_ms(clock_system());
     if (!is_alive || notify->watchdog_ms == 0 || now_ms - notify->fed_ms < notify->watchdog_ms / 2)
         return;
-    notify->fed_ms = now_ms;
-    tell(notify, "WATCHDOG=1");
+    if (tell(notify, "WATCHDOG=1"))
+        notify->fed_ms = now_ms;
 }

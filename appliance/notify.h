@@ -2,7 +2,7 @@
  *
  * The protocol is a datagram to the socket that NOTIFY_SOCKET names and is documented as stable;
  * thirty lines here are less than another library in the process. Without NOTIFY_SOCKET nothing is
- * sent. One thread. */
+ * sent. What systemd's full queue refuses is sent again at the next call. One thread. */
 #ifndef APPLIANCE_NOTIFY_H
 #define APPLIANCE_NOTIFY_H
 
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct notify {
-    int fd; /* -1: nobody listens */
-    bool is_ready;
+    int fd;              /* -1: nobody listens */
+    bool is_ready;       /* READY=1 has been sent */
     int64_t watchdog_ms; /* half of what systemd waits; 0: it does not watch */
     int64_t fed_ms;      /* monotonic */
     char status[160];    /* as last sent */

@@ -71,5 +71,8 @@ bool yaml_bool(const struct yaml *yaml, const struct yaml_node *node, bool *out_
 /* The same tree as JSON (plain scalars become numbers, booleans or null as YAML 1.2 core says).
  * New reference. */
 struct json_object *yaml_to_json(const struct yaml_node *node);
+/* JSON as a YAML document: text that YAML would read as something else is quoted. */
+struct buf;
+void yaml_write(struct json_object *value, struct buf *out);
 
 #endif

@@ -10,29 +10,15 @@
 #include "cli/common/view.h"
 #include "cli/pages/pages.h"
 
-enum { EVENTS_SHOWN = 20 };
-
 /* Optional: without events the page is shown all the same. */
 static void add_events(struct buf *out, struct client *client, const char *uid)
 {
     char path[KINDS_PATH_MAX];
     struct err ignored = {0};
-    if (*uid == '\0' || strspn(uid, "0123456789abcdefABCDEF-") != strlen(uid))
+    if (!kind_events_path(uid, path))
         return;
-    (void)snprintf(path, sizeof path, "/api/v1/events?fieldSelector=involvedObject.uid%%3D%s", uid);
     OWNED(json_object) answer = client_call(client, "GET", path, NULL, &ignored);
-    size_t n = view_count(answer, "items"), shown = 0;
-    for (size_t i = n > EVENTS_SHOWN ? n - EVENTS_SHOWN : 0; i < n; i++) {
-        struct json_object *event = view_element(answer, "items", i);
-        char at[TABLE_CELL_MAX], reason[TABLE_CELL_MAX], message[PAGE_TEXT_MAX];
-        if (!text_equal(view_text(event, "involvedObject.uid"), uid))
-            continue;
-        table_clean(at, sizeof at, view_text(event, "lastTimestamp"));
-        table_clean(reason, sizeof reason, view_text(event, "reason"));
-        table_clean(message, sizeof message, view_text(event, "message"));
-        buf_addf(out, "%s  %s  %s  %s: %s\n", shown++ == 0 ? "Events:\n" : "", at,
-                 view_text(event, "type"), reason, message);
-    }
+    page_events(answer, uid, out);
 }
 
 static int print_page(struct client *client, enum kind kind, struct json_object *object,

@@ -40,7 +40,7 @@ static void put_by_hand(const struct job *job, struct store_job *row)
     row->recovery.unsafe = recovery_unsafe_text(job);
     row->result.error_hv_code = job->result.error.hv_code;
     row->result.error_hv_domain = job->result.error.hv_domain;
-    row->result.error_text = job->result.error.text;
+    row->result.error_text = job_error_text(&job->result.error);
     row->forecast.percent = job->forecast.made ? job->forecast.percent : -1;
 }
 

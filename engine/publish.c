@@ -51,6 +51,7 @@ struct job_view {
     uint64_t version;
     struct snapshot_job job;
     char *metadata, *config, *selector, *volumes;
+    char *source_address, *target_address, *decision, *eta_note, *error;
     struct rejections *rejections;
 };
 
@@ -124,6 +125,11 @@ void publish_drop_view(struct job_view *view)
     free(view->config);
     free(view->selector);
     free(view->volumes);
+    free(view->source_address);
+    free(view->target_address);
+    free(view->decision);
+    free(view->eta_note);
+    free(view->error);
     free(view->rejections);
     verdict_rows_unref(view->job.result.verdict);
     free(view);
@@ -332,6 +338,23 @@ static struct rejections *copy_rejections(const struct rejections *from)
     return copy != NULL ? memcpy(copy, from, bytes) : NULL;
 }
 
+/* NULL for an empty text: most are. */
+static char *own(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? strdup(text) : NULL;
+}
+
+/* Few migrations have these; they are as long as they are. */
+static void own_texts(struct job_view *view)
+{
+    struct snapshot_job *job = &view->job;
+    job->stream.source_address = view->source_address = own(job->stream.source_address);
+    job->stream.target_address = view->target_address = own(job->stream.target_address);
+    job->monitor.decision_text = view->decision = own(job->monitor.decision_text);
+    job->progress.eta_note = view->eta_note = own(job->progress.eta_note);
+    job->result.error.text = view->error = own(job->result.error.text);
+}
+
 static struct job_view *make_view(const struct fleet *f, const struct job *job)
 {
     struct job_view *view = calloc(1, sizeof *view);
@@ -340,6 +363,7 @@ static struct job_view *make_view(const struct fleet *f, const struct job *job)
     atomic_init(&view->references, 1); /* the job's own */
     view->version = job->version;
     publish_job(f, job, &view->job);
+    own_texts(view);
     view->metadata = job->request.metadata_json != NULL ? strdup(job->request.metadata_json) : NULL;
     view->config = job->epoch > 0 ? json_text(migration_config_json(&job->call.config)) : NULL;
     view->selector = json_text(labels_json(&job->request.added_selector));

@@ -58,11 +58,11 @@ static void fill_addresses(const struct fleet *f, const struct job *job, struct 
     HASH_FIND_STR(f->nodes, job->source, source);
     HASH_FIND_STR(f->nodes, job->target, target);
     if (source != NULL)
-        TEXT_SET(out->stream.source_address, source->host.migration_host);
+        out->stream.source_address = source->host.migration_host;
     if (target == NULL)
         return;
     const struct hv_host *host = &target->host;
-    TEXT_SET(out->stream.target_address, host->migration_host);
+    out->stream.target_address = host->migration_host;
     out->stream.port_min = host->port_min != 0 ? host->port_min : HV_PORT_MIN;
     out->stream.port_max = host->port_max != 0 ? host->port_max : HV_PORT_MAX;
 }
@@ -73,7 +73,7 @@ static void fill_eta(const struct job *job, struct snapshot_job *out)
     out->progress.eta_ms = runs ? eta_left_ms(&job->progress.eta) : -1;
     out->progress.eta_low_ms = runs ? eta_left_low_ms(&job->progress.eta) : -1;
     out->progress.eta_high_ms = runs ? eta_left_high_ms(&job->progress.eta) : -1;
-    TEXT_SET(out->progress.eta_note, job->progress.eta.note);
+    out->progress.eta_note = runs ? job->progress.eta.note : NULL;
 }
 
 static void fill_stream(const struct job *job, struct snapshot_job *out)
@@ -100,7 +100,7 @@ static void fill_monitor(const struct job *job, struct snapshot_job *out)
     out->monitor.name = job->call.config.monitor == MONITOR_LEGACY ? "legacy" : "stall";
     out->monitor.decision =
         job->monitor.decision_ms != 0 ? decision_name((enum decision)job->monitor.decision) : "";
-    TEXT_SET(out->monitor.decision_text, job->monitor.decision_text);
+    out->monitor.decision_text = job->monitor.decision_text;
     out->monitor.decision_ms = job->monitor.decision_ms;
     out->monitor.budget = monitor_driver_budget(job);
 }

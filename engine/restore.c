@@ -70,10 +70,10 @@ static bool restore_by_hand(struct job *job, const struct store_job *row)
     job->abort.asked = job->abort.requester[0] != '\0';
     job->call.moved = job->phase == PHASE_RUNNING;
     recovery_read_unsafe(job, row->recovery.unsafe);
-    TEXT_SET(job->result.error.text, row->result.error_text);
+    job_error_set(&job->result.error, row->result.error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE,
+                  row->result.error_text);
     job->result.error.hv_code = (int)row->result.error_hv_code;
     job->result.error.hv_domain = (int)row->result.error_hv_domain;
-    job->result.error.code = row->result.error_hv_code != 0 ? ERR_HYPERVISOR : ERR_NONE;
     job->final.known = job->final.from[0] != '\0';
     job->forecast.made = row->forecast.percent >= 0;
     job->forecast.percent = job->forecast.made ? (int)row->forecast.percent : 0;

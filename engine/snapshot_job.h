@@ -66,23 +66,23 @@ struct snapshot_job {
 #include "store/job_fields.def"
         const char *name;     /* the acting monitor, a literal */
         const char *decision; /* its newest decision, a literal; "" none */
-        char decision_text[SNAPSHOT_REASON_MAX];
+        const char *decision_text;
         int64_t decision_ms;
         struct job_budget budget;
     } monitor;
     struct {
 #define STREAM_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-        char source_address[HV_TEXT_MAX], target_address[HV_TEXT_MAX]; /* "": libvirt's choice */
-        unsigned port_min, port_max; /* where the target accepts streams */
-        int64_t stopped_since_ms;    /* wall: paused for the switch-over since; 0: not */
+        const char *source_address, *target_address; /* NULL, "": libvirt's choice */
+        unsigned port_min, port_max;                 /* where the target accepts streams */
+        int64_t stopped_since_ms; /* wall: paused for the switch-over since; 0: not */
     } stream;
     struct {
         bool has_sample;
         struct sample sample; /* newest */
         int64_t eta_ms;       /* remaining time; -1: not known */
         int64_t eta_low_ms, eta_high_ms;
-        char eta_note[160]; /* why the expected end last moved later; "" it did not */
+        const char *eta_note; /* why the expected end last moved later; NULL, "": it did not */
     } progress;
     struct {
 #define RECOVERY_FIELD JOB_MEMBER
@@ -100,7 +100,7 @@ struct snapshot_job {
     struct {
 #define RESULT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-        struct err error;                   /* of the migrate call; code NONE when it gave none */
+        struct job_error error;             /* of the migrate call; code NONE when it gave none */
         const struct verdict_rows *verdict; /* NULL: not analysed yet */
     } result;
     struct {

@@ -65,14 +65,21 @@ $(BUILD)/rules.ok: $(wildcard alerts/* tests/rules/* dashboards/* docs/*.md docs
 	@touch $@
 
 .PHONY: run-tests
-run-tests: tests-build $(DECIDE)
+run-tests: tests-build $(DECIDE) $(B)/ferry
 	@tests/lint/symbols $(B)/libferry.a
 	@tests/run $(TEST_BINS) $(DECIDE)
 	@$(B)/test-cases test_cases --scores
+	@tests/terminal/run $(B)/ferry
 
 .PHONY: test
 test: ## everything a change must pass, real hosts included: about ten minutes, needs root
 	+@MAKE="$(MAKE)" BUILD="$(BUILD)" tests/all
+
+.PHONY: test-page test-page-full
+test-page: all ## the page at / in Chromium, over simulated hosts: a slice of fifteen seconds
+	@FERRY="$(abspath $(B)/ferry)" BUILD="$(BUILD)" tests/page/run
+test-page-full: all ## ... every view, button and size, with pictures in build/page-pictures: three minutes
+	@FERRY="$(abspath $(B)/ferry)" BUILD="$(BUILD)" tests/page/run --full
 
 .PHONY: test-full
 test-full: ## the same with every lab test; ROOT=debian13|debian-testing: the lab's cases for every root, on that one

@@ -11,9 +11,13 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/yaml.h"
 #include "cli/common/table.h"
 
 enum { KEY_SERVER = 0x100, KEY_TOKEN_FILE, KEY_CA_FILE };
+
+/* -o yaml is -o json, printed as YAML. Of the process, as the environment of the other options. */
+static bool is_yaml;
 
 static bool read_output(const char *text, enum output *out_output)
 {
@@ -22,8 +26,9 @@ static bool read_output(const char *text, enum output *out_output)
         enum output output;
     } names[] = {
         {"table", OUTPUT_TABLE}, {"text", OUTPUT_TABLE}, {"wide", OUTPUT_WIDE},
-        {"json", OUTPUT_JSON},   {"name", OUTPUT_NAME},
+        {"json", OUTPUT_JSON},   {"yaml", OUTPUT_JSON},  {"name", OUTPUT_NAME},
     };
+    is_yaml = text_equal(text, "yaml");
     for (size_t i = 0; i < COUNT(names); i++) {
         if (text_equal(names[i].name, text)) {
             *out_output = names[i].output;
@@ -44,7 +49,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case 'A': options->all_namespaces = true; return 0;
     case 'o':
         if (!read_output(arg, &options->output))
-            argp_error(state, "-o '%s' is none of table, wide, json, name", arg);
+            argp_error(state, "-o '%s' is none of table, wide, json, yaml, name", arg);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -59,7 +64,7 @@ static const struct argp_option common[] = {
     {"ca-file", KEY_CA_FILE, "FILE", 0, "trusted for https; default FERRY_CA_FILE", 10},
     {"namespace", 'n', "NS", 0, "namespace of the object; default 'default'", 10},
     {"all-namespaces", 'A', NULL, 0, "every namespace", 10},
-    {"output", 'o', "FORMAT", 0, "table, wide, json or name", 10},
+    {"output", 'o', "FORMAT", 0, "table, wide, json, yaml or name", 10},
     {0},
 };
 
@@ -169,9 +174,23 @@ int cli_print_data(struct buf *take_text)
     return print_data(take_text, false);
 }
 
+/* The second one and those after it as documents of their own. */
+static int print_yaml(struct json_object *value)
+{
+    static bool is_next;
+    struct buf text;
+    buf_init(&text, CLI_PAGE_MAX);
+    buf_add(&text, is_next ? "---\n" : "");
+    is_next = true;
+    yaml_write(value, &text);
+    return print_data(&text, false);
+}
+
 int cli_print_json(struct json_object *value)
 {
     struct buf text;
+    if (is_yaml)
+        return print_yaml(value);
     buf_init(&text, CLI_PAGE_MAX);
     buf_add(&text, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PRETTY |
                                                              JSON_C_TO_STRING_NOSLASHESCAPE));

@@ -48,7 +48,7 @@ int cli_fail(const struct err *err, const char *hint);
 int cli_print(struct buf *take_text);
 /* The same for text that others wrote: on a terminal without what it may obey. */
 int cli_print_data(struct buf *take_text);
-int cli_print_json(struct json_object *value); /* the same, indented */
+int cli_print_json(struct json_object *value); /* the same, indented; with -o yaml as YAML */
 
 /* Call first: opens descriptors 0 to 2 if the parent closed them. Otherwise the next file would get
  * that number, and a log line would go into the lock file or to a host. */

@@ -6,9 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <curl/curl.h>
-
 #include "base/text.h"
+#include "cli/common/client_easy.h"
 #include "cli/common/view.h"
 
 struct client {
@@ -220,10 +219,10 @@ void client_set_timeout(struct client *client, int64_t ms)
 }
 
 /* A change that was sent and not answered may have been made. */
-static bool is_change_in_doubt(const struct client *client, const char *method)
+static bool is_change_in_doubt(CURL *easy, const char *method)
 {
     long sent = 0;
-    (void)curl_easy_getinfo(client->curl, CURLINFO_REQUEST_SIZE, &sent);
+    (void)curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &sent);
     return sent > 0 && !text_equal(method, "GET");
 }
 
@@ -233,13 +232,10 @@ static bool is_forbidden_socket(const struct client *client)
            access(client->url + 5, W_OK) != 0 && errno == EACCES;
 }
 
-static bool fail_from_curl(const struct client *client, CURLcode code, const char *method,
-                           struct err *err)
+bool client_fail_from_curl(const struct client *client, CURL *easy, CURLcode code,
+                           const char *method, struct err *err)
 {
-    if (client->answer.failed)
-        return err_set(err, ERR_LIMIT, "the appliance's answer is larger than %d MiB",
-                       CLIENT_BYTES_MAX >> 20);
-    if (is_change_in_doubt(client, method))
+    if (is_change_in_doubt(easy, method))
         return err_set(err, ERR_TIMEOUT,
                        "%s did not answer the request; whether it was accepted is not "
                        "known",
@@ -261,9 +257,8 @@ static bool fail_from_curl(const struct client *client, CURLcode code, const cha
                    curl_easy_strerror(code));
 }
 
-/* Sends and waits; fills client->answer. */
-static bool exchange(struct client *client, const char *method, const char *path, const char *body,
-                     long *out_http, struct err *err)
+static bool set_request(const struct client *client, CURL *easy, const char *method,
+                        const char *path, const char *body, struct err *err)
 {
     struct buf url;
     buf_init(&url, 8192);
@@ -273,17 +268,46 @@ static bool exchange(struct client *client, const char *method, const char *path
         buf_fini(&url);
         return err_set(err, ERR_INVALID, "the request's path is too long");
     }
-    (void)curl_easy_setopt(client->curl, CURLOPT_URL, url.data);
-    (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER,
+    (void)curl_easy_setopt(easy, CURLOPT_URL, url.data);
+    (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
                            text_equal(method, "PATCH") ? client->patch_headers : client->headers);
-    (void)curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, body);
+    (void)curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body);
     if (body == NULL)
-        (void)curl_easy_setopt(client->curl, CURLOPT_HTTPGET, 1L);
-    (void)curl_easy_setopt(client->curl, CURLOPT_CUSTOMREQUEST, method);
+        (void)curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+    buf_fini(&url);
+    return true;
+}
+
+CURL *client_easy(const struct client *client, const char *method, const char *path,
+                  const char *body, struct err *err)
+{
+    CURL *easy = curl_easy_duphandle(client->curl);
+    if (easy == NULL) {
+        (void)err_set(err, ERR_NOMEM, "no memory for a request");
+        return NULL;
+    }
+    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 0L);
+    if (set_request(client, easy, method, path, body, err))
+        return easy;
+    curl_easy_cleanup(easy);
+    return NULL;
+}
+
+/* Sends and waits; fills client->answer. */
+static bool exchange(struct client *client, const char *method, const char *path, const char *body,
+                     long *out_http, struct err *err)
+{
+    if (!set_request(client, client->curl, method, path, body, err))
+        return false;
     CURLcode code = curl_easy_perform(client->curl);
     (void)curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, out_http);
-    buf_fini(&url);
-    return code == CURLE_OK ? true : fail_from_curl(client, code, method, err);
+    if (code == CURLE_OK)
+        return true;
+    if (client->answer.failed)
+        return err_set(err, ERR_LIMIT, "the appliance's answer is larger than %d MiB",
+                       CLIENT_BYTES_MAX >> 20);
+    return client_fail_from_curl(client, client->curl, code, method, err);
 }
 
 struct json_object *client_call(struct client *client, const char *method, const char *path,
@@ -316,7 +340,7 @@ static struct json_object *get_page(struct client *client, const char *path, con
 {
     struct buf full;
     buf_init(&full, 8192);
-    buf_addf(&full, "%s?limit=%d%s%s", path, CLIENT_PAGE,
+    buf_addf(&full, "%s%slimit=%d%s%s", path, strchr(path, '?') == NULL ? "?" : "&", CLIENT_PAGE,
              *token == '\0' ? "" : "&continue=", token);
     struct json_object *page = NULL;
     if (full.failed)

@@ -17,6 +17,7 @@ enum {
     CLIENT_ANSWER_MS = 15000, /* more than the appliance's own timeout */
     CLIENT_BYTES_MAX = JSON_BYTES_MAX,
     CLIENT_URL_MAX = 256,
+    CLIENT_PATH_MAX = 8000, /* with its query */
     CLIENT_TOKEN_MAX = 512,
 };
 #define CLIENT_SOCKET_DEFAULT "/run/ferry/ferry.sock"
@@ -38,7 +39,7 @@ struct json_object *client_call(struct client *client, const char *method, const
                                 struct json_object *body, struct err *err);
 
 /* A whole list, read in pages of CLIENT_PAGE objects, all of one moment; begun again where the
- * appliance no longer keeps that moment. path has no query. As client_call. */
+ * appliance no longer keeps that moment. As client_call. */
 enum { CLIENT_PAGE = 500, CLIENT_PAGES_MAX = 2000, CLIENT_LIST_TRIES = 3 };
 struct json_object *client_list(struct client *client, const char *path, struct err *err);
 

@@ -49,9 +49,9 @@ static bool find_kind(const char *word, enum kind *out_kind)
 static const char *nearest_word(const char *word)
 {
     static const char *const usual[] = {
-        "migrations", "guests", "nodes",    "vmim",   "vmi",       "migration",
-        "guest",      "node",   "policies", "policy", "quotas",    "namespaces",
-        "drains",     "drain",  "pods",     "quota",  "incidents", "tokens",
+        "migrations", "guests",   "nodes",     "vmim",   "vmi",        "migration", "guest",
+        "node",       "policies", "policy",    "quotas", "namespaces", "drains",    "drain",
+        "pods",       "quota",    "incidents", "tokens", "events",
     };
     return text_nearest(word, usual, COUNT(usual));
 }
@@ -203,12 +203,30 @@ static void add_encoded(struct buf *buf, const char *text)
     }
 }
 
+void path_add_query(struct buf *path, const char *key, const char *value)
+{
+    if (*value == '\0')
+        return;
+    bool is_first = path->data == NULL || strchr(path->data, '?') == NULL;
+    buf_addf(path, "%s%s=", is_first ? "?" : "&", key);
+    add_encoded(path, value);
+}
+
 /* Moves the text out of the buffer. */
 static bool take_path(struct buf *take_buf, char *out_path, struct err *err)
 {
     bool fits = !take_buf->failed && text_copy(out_path, KINDS_PATH_MAX, take_buf->data);
     buf_fini(take_buf);
     return fits ? true : err_set(err, ERR_INVALID, "the name is too long");
+}
+
+bool kind_events_path(const char *uid, char *out_path)
+{
+    if (*uid == '\0' || strspn(uid, "0123456789abcdefABCDEF-") != strlen(uid))
+        return false;
+    int n = snprintf(out_path, KINDS_PATH_MAX,
+                     "/api/v1/events?fieldSelector=involvedObject.uid%%3D%s", uid);
+    return n > 0 && n < KINDS_PATH_MAX;
 }
 
 bool kind_check_path(const char *ns, char *out_path, struct err *err)

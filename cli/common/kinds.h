@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 enum { KINDS_PATH_MAX = 2048 };
 
@@ -21,7 +22,7 @@ enum kind_edit { KIND_EDIT_REPLACE, KIND_EDIT_OVERLAY, KIND_EDIT_NEVER };
 #define KIND_WORDS                                                                          \
     "migrations (vmim), guests (vmi), nodes (no), policies (mp), quotas, namespaces (ns), " \
     "drains, "                                                                              \
-    "incidents (inc) and pods (po)"
+    "incidents (inc), pods (po) and events (ev)"
 
 /* By plural, short name or alias; ERR_INVALID names the nearest. */
 bool kind_from_word(const char *word, enum kind *out_kind, struct err *err);
@@ -46,6 +47,10 @@ const char *kind_api_version(enum kind kind);
 /* The object's path, percent-encoded; ns NULL: all namespaces; name NULL: the list. out_path
  * holds KINDS_PATH_MAX. ERR_INVALID when it does not fit. */
 bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path, struct err *err);
+/* Adds "KEY=VALUE" to the query of a path, encoded; an empty value adds nothing. */
+void path_add_query(struct buf *path, const char *key, const char *value);
+/* Path of the events of an object; false: that is no uid. out_path holds KINDS_PATH_MAX. */
+bool kind_events_path(const char *uid, char *out_path);
 /* Path of the checks of a guest: create only. */
 bool kind_check_path(const char *ns, char *out_path, struct err *err);
 

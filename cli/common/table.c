@@ -186,6 +186,14 @@ static void narrow(const struct table *table, size_t *widths, size_t width)
     }
 }
 
+/* As wide as before, at least; what was dropped stays so. */
+static void go_on(const struct table_widths *before, size_t n, size_t *widths)
+{
+    for (size_t i = 0; before != NULL && before->n == n && i < n; i++)
+        if (before->widths[i] == 0 || widths[i] < before->widths[i])
+            widths[i] = before->widths[i];
+}
+
 static void put_cell(struct buf *out, const char *text, size_t width, bool last)
 {
     size_t length = strlen(text);
@@ -206,14 +214,19 @@ bool table_render(const struct table *table, size_t width, bool coloured, struct
 {
     size_t widths[TABLE_COLUMNS_MAX];
     measure(table, widths);
+    go_on(table->widths, table->n_columns, widths);
     if (width > 0)
         narrow(table, widths, width);
+    if (table->widths != NULL)
+        memcpy(table->widths->widths, widths, table->n_columns * sizeof *widths);
+    if (table->widths != NULL)
+        table->widths->n = table->n_columns;
     size_t last = table->n_columns - 1;
     while (last > 0 && widths[last] == 0)
         last--;
-    for (size_t column = 0; column < table->n_columns; column++)
+    for (size_t column = 0; column < table->n_columns && !table->is_untitled; column++)
         put_cell(out, table->titles[column], widths[column], column == last);
-    buf_add(out, "\n");
+    buf_add(out, table->is_untitled ? "" : "\n");
     for (size_t row = 0; row < table->n_rows; row++) {
         for (size_t column = 0; column < table->n_columns; column++) {
             const struct table_cell *cell = cell_at(table, row, column);

@@ -17,10 +17,18 @@ enum { TABLE_COLUMNS_MAX = 20, TABLE_CELL_MAX = 256, TABLE_WIDTH = 80 };
 
 enum colour { COLOUR_NONE, COLOUR_GOOD, COLOUR_BUSY, COLOUR_BAD, COLOUR_DIM, COLOUR_COUNT };
 
+/* Of a table that goes on, row by row: columns keep their place, and may become wider. Zero: none
+ * yet. */
+struct table_widths {
+    size_t n, widths[TABLE_COLUMNS_MAX];
+};
+
 struct table {
     size_t n_columns, n_rows, capacity; /* rows without the header */
     const char *titles[TABLE_COLUMNS_MAX];
     bool optional[TABLE_COLUMNS_MAX]; /* dropped when there is no room */
+    bool is_untitled;                 /* rows only */
+    struct table_widths *widths;      /* NULL: of these rows alone; borrowed */
     struct table_cell *cells;         /* n_rows * n_columns; owned */
     bool failed;                      /* no memory; table_render returns false */
 };

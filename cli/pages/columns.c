@@ -222,6 +222,27 @@ static void fill_capacity(struct json_object *object, int64_t now_ms, char *out_
         human_bytes(bytes, out_cell);
 }
 
+static void fill_last_seen(struct json_object *object, int64_t now_ms, char *out_cell)
+{
+    int64_t seen_ms = view_time(object, "lastTimestamp");
+    if (seen_ms != 0)
+        human_age(now_ms > seen_ms ? now_ms - seen_ms : 0, out_cell);
+}
+
+/* What an event is about, as -o name prints it. */
+static void fill_about(struct json_object *object, int64_t now_ms, char *out_cell)
+{
+    const char *word = view_text(object, "involvedObject.kind");
+    char text[CELL];
+    (void)now_ms;
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++)
+        if (text_equal(word, kind_name(kind)))
+            word = kind_short(kind);
+    (void)snprintf(text, sizeof text, "%.60s/%.180s", word,
+                   view_text(object, "involvedObject.name"));
+    table_clean(out_cell, CELL, text);
+}
+
 static const struct column migration_columns[] = {
     {"NAME", ALWAYS, false, "metadata.name", NULL},
     {"PHASE", ALWAYS, true, NULL, fill_status},
@@ -317,6 +338,14 @@ static const struct column pod_columns[] = {
     {"NODE", ALWAYS, false, "spec.nodeName", NULL}, {"AGE", ALWAYS, false, NULL, fill_age},
     {"LABELS", WIDE, false, NULL, fill_labels},
 };
+static const struct column event_columns[] = {
+    {"LAST SEEN", ALWAYS, false, NULL, fill_last_seen},
+    {"TYPE", ALWAYS, false, "type", NULL},
+    {"REASON", ALWAYS, false, "reason", NULL},
+    {"OBJECT", ALWAYS, false, NULL, fill_about},
+    {"COUNT", WIDE, false, "count", NULL},
+    {"MESSAGE", ALWAYS, false, "message", NULL},
+};
 static const struct {
     const struct column *columns;
     size_t n;
@@ -331,6 +360,7 @@ static const struct {
     [KIND_INCIDENT] = {incident_columns, COUNT(incident_columns)},
     [KIND_TOKEN] = {token_columns, COUNT(token_columns)},
     [KIND_POD] = {pod_columns, COUNT(pod_columns)},
+    [KIND_EVENT] = {event_columns, COUNT(event_columns)},
 };
 
 /* The columns to show; NAMESPACE first when listing all namespaces. */
@@ -372,6 +402,8 @@ size_t columns_render(const struct columns *choice, struct json_object *answer,
         titles[i] = columns[i].title;
     struct table table;
     table_init(&table, titles, n);
+    table.is_untitled = choice->is_untitled;
+    table.widths = choice->widths;
     for (size_t i = 0; i < n; i++)
         table.optional[i] = columns[i].when == ROOMY;
     bool is_list = json_at(answer, "items") != NULL;

@@ -349,6 +349,23 @@ void page_object(enum kind kind, struct json_object *object, const struct page_s
     case KIND_NAMESPACE:
     case KIND_TOKEN:
     case KIND_POD:
+    case KIND_EVENT:
     case KIND_COUNT: page_other(object, out); return;
+    }
+}
+
+void page_events(struct json_object *events, const char *uid, struct buf *out)
+{
+    size_t n = view_count(events, "items"), shown = 0;
+    for (size_t i = n > PAGE_EVENTS_MAX ? n - PAGE_EVENTS_MAX : 0; i < n; i++) {
+        struct json_object *event = view_element(events, "items", i);
+        char at[TABLE_CELL_MAX], reason[TABLE_CELL_MAX], message[PAGE_TEXT_MAX];
+        if (!text_equal(view_text(event, "involvedObject.uid"), uid))
+            continue;
+        table_clean(at, sizeof at, view_text(event, "lastTimestamp"));
+        table_clean(reason, sizeof reason, view_text(event, "reason"));
+        table_clean(message, sizeof message, view_text(event, "message"));
+        buf_addf(out, "%s  %s  %s  %s: %s\n", shown++ == 0 ? "Events:\n" : "", at,
+                 view_text(event, "type"), reason, message);
     }
 }

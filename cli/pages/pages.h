@@ -20,6 +20,9 @@ struct page_style {
 /* The page of an object, without its events. */
 void page_object(enum kind kind, struct json_object *object, const struct page_style *style,
                  struct buf *out);
+/* The newest events of the object with that uid, of a list of events; NULL: none. */
+enum { PAGE_EVENTS_MAX = 20 };
+void page_events(struct json_object *events, const char *uid, struct buf *out);
 /* The answer to `ferry check` (engine/control/check.h). No: not now, or never. Doubtful: it can
  * start, but the forecast expects an abort. */
 enum check_answer { CHECK_NO, CHECK_DOUBTFUL, CHECK_YES };

@@ -160,7 +160,9 @@ void move_seen(struct fleet *f, struct job *job, struct moment now, struct effec
 
 void move_called(struct job *job, const struct err *err, struct moment now, struct effects *fx)
 {
-    job->result.error = *err;
+    job_error_set(&job->result.error, err->code, err->text);
+    job->result.error.hv_code = err->hv_code;
+    job->result.error.hv_domain = err->hv_domain;
     if (err->code == ERR_UNREACHABLE) {
         /* The connection broke, not the migration: an unreachable host is never an outcome. */
         job->stream.unseen = true;
@@ -169,7 +171,7 @@ void move_called(struct job *job, const struct err *err, struct moment now, stru
                       job->source);
     } else if (err->code == ERR_REFUSED) {
         job->call.withdrawn = true; /* refused by the shell: the order was never given */
-        job->result.error = (struct err){0};
+        job_error_fini(&job->result.error);
     } else {
         job->call.over = true;
     }

@@ -49,7 +49,7 @@ void resolve_begin(struct job *job, struct moment now)
 /* Why the migration did not complete, by the call's answer. */
 static void reason_from_error(const struct job *job, bool stayed, char *out, size_t out_bytes)
 {
-    const struct err *error = &job->result.error;
+    const struct job_error *error = &job->result.error;
     bool relayed =
         (job->call.flags & FLAGS_RELAYED) != 0 && job->adopted; /* by an earlier version */
     if (error->code == ERR_NONE && job->call.over)
@@ -60,9 +60,9 @@ static void reason_from_error(const struct job *job, bool stayed, char *out, siz
                        relayed ? ": its memory passed through Ferry, which was restarted" : "");
     else if (error->hv_code != 0)
         (void)snprintf(out, out_bytes, "virError(Code=%d, Domain=%d, Message='%.400s')",
-                       error->hv_code, error->hv_domain, error->text);
+                       error->hv_code, error->hv_domain, job_error_text(error));
     else
-        (void)snprintf(out, out_bytes, "%s: %.450s", err_name(error->code), error->text);
+        (void)snprintf(out, out_bytes, "%s: %.450s", err_name(error->code), job_error_text(error));
 }
 
 /* The remedy for a stalled stream comes before the error that it caused. */

@@ -114,12 +114,28 @@ void userpause_seen(struct job *job, struct moment now, struct effects *fx)
         note_pause(job, true, now, fx);
 }
 
+/* The guest is seen paused before the order to pause it is answered: the job may end first, and its
+ * answer is then nobody's. */
+static void note_seen_paused(struct job *job, bool at_source, const struct hv_observation *seen,
+                             struct moment now, struct effects *fx)
+{
+    bool paused = seen->presence == HV_PRESENT && seen->state == HV_STATE_PAUSED;
+    if (!paused || !order_is_out(job, ORDER_USER_PAUSE))
+        return;
+    effects_event(fx, job, now.wall_ms, false, at_source ? "PausedAtSource" : "PausedAtTarget",
+                  at_source ? "Paused on %s again, as by its user, after the migration ended."
+                            : "Paused on %s as on the source.",
+                  at_source ? job->source : job->target);
+}
+
 bool userpause_holds(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct hv_observation *observation = &job->resolution.target_side.observation;
     bool runs = observation->presence == HV_PRESENT && observation->state == HV_STATE_RUNNING;
-    if (!job->userpause.requested || !runs)
+    if (!job->userpause.requested || !runs) {
+        note_seen_paused(job, false, observation, now, fx);
         return false;
+    }
     if (job->userpause.tries >= TRIES_MAX && job->orders[ORDER_USER_PAUSE].id == 0) {
         effects_event(fx, job, now.wall_ms, true, "NotPausedAtTarget",
                       "The user paused the guest, but %s does not pause it: it runs there.",
@@ -151,8 +167,10 @@ bool userpause_holds_source(struct fleet *f, struct job *job, struct moment now,
         effects_event(fx, job, now.wall_ms, false, "PausedAtSource",
                       "The migration ended; the guest stays paused on %s, as its user wished.",
                       job->source);
-    if (!was_undone(source))
+    if (!was_undone(source)) {
+        note_seen_paused(job, true, source, now, fx);
         return false;
+    }
     if (job->userpause.tries >= TRIES_MAX && job->orders[ORDER_USER_PAUSE].id == 0) {
         effects_event(fx, job, now.wall_ms, true, "NotPausedAtSource",
                       "The user paused the guest, but %s does not pause it again after the failed "

@@ -235,6 +235,8 @@ void serve_access(const struct api_call *call, struct http_reply *out_reply)
     access_identity_id(identity, id, sizeof id);
     json_add_text(out, "identity", id);
     json_add_text(out, "role", access_role_name(identity->role));
+    if (call->request->peer->transport == HTTP_PLAIN)
+        json_add_bool(out, "readOnly", true); /* whatever the role allows */
     if (identity->ns[0] != '\0')
         json_add_text(out, "namespace", identity->ns);
     gate_https_url(gate, exporter_port(call->x, gate_https_listener(gate)), url, sizeof url);

@@ -1,4 +1,5 @@
-/* api_files.c - /runbooks, /alerts and /dashboards: files for operators, Prometheus and Grafana. */
+/* api_files.c - /docs, /runbooks, /alerts and /dashboards: files for operators, Prometheus
+ * and Grafana. */
 #include <string.h>
 
 #include "base/own.h"
@@ -19,13 +20,19 @@ const struct served_file *served_file_find(const char *folder, const char *name)
     return NULL;
 }
 
-static const char *type_of(const char *path)
+const char *served_file_type(const char *path)
 {
+    static const struct {
+        const char *end, *type;
+    } rows[] = {
+        {".json", "application/json"},         {".md", "text/markdown; charset=utf-8"},
+        {".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"},
+        {".css", "text/css; charset=utf-8"},   {".svg", "image/svg+xml"},
+    };
     const char *dot = strrchr(path, '.');
-    if (dot != NULL && strcmp(dot, ".json") == 0)
-        return "application/json";
-    if (dot != NULL && strcmp(dot, ".md") == 0)
-        return "text/markdown; charset=utf-8";
+    for (size_t i = 0; dot != NULL && i < COUNT(rows); i++)
+        if (strcmp(dot, rows[i].end) == 0)
+            return rows[i].type;
     return "text/plain; charset=utf-8";
 }
 
@@ -78,12 +85,46 @@ static void serve_from(const struct api_call *call, const char *folder,
     buf_init(&text, EXPORTER_PAGE_MAX);
     served_file_add(file, gate_config(call->x->gate)->external_url, &text);
     reply_buf(out_reply, 200, &text);
-    out_reply->type = type_of(file->path);
+    out_reply->type = served_file_type(file->path);
 }
 
+/* A browser that follows a link, not a script that reads: it has the page at / to show documents.
+ */
+static bool is_for_page(const struct http_request *request)
+{
+    const char *accept = http_header(request, "Accept");
+    return accept != NULL && strstr(accept, "text/html") != NULL &&
+           served_file_find("exporter/page", "missing.html") == NULL;
+}
+
+/* The view of the page is below #, which no request reaches: the browser is sent there. */
+static void serve_link(const struct api_call *call, const char *view, const char *folder,
+                       struct http_reply *out_reply)
+{
+    const struct served_file *file = served_file_find(folder, call->request->name);
+    if (file == NULL || !is_for_page(call->request)) {
+        serve_from(call, folder, out_reply);
+        return;
+    }
+    struct buf text;
+    const char *name = file->path + strlen(folder) + 1;
+    int n = (int)strcspn(name, ".");
+    buf_init(&text, EXPORTER_PAGE_MAX);
+    buf_addf(&text,
+             "<!doctype html><html lang=\"en\"><title>%.*s</title><meta http-equiv=\"refresh\" "
+             "content=\"0;url=../#/%s/%.*s\"><p><a href=\"../#/%s/%.*s\">%.*s</a></p></html>\n",
+             n, name, view, n, name, view, n, name, n, name);
+    reply_buf(out_reply, 200, &text);
+    out_reply->type = "text/html; charset=utf-8";
+}
 void serve_runbook(const struct api_call *call, struct http_reply *out_reply)
 {
-    serve_from(call, "docs/runbooks", out_reply);
+    serve_link(call, "runbook", "docs/runbooks", out_reply);
+}
+
+void serve_doc(const struct api_call *call, struct http_reply *out_reply)
+{
+    serve_link(call, "doc", "docs", out_reply);
 }
 
 void serve_alerts(const struct api_call *call, struct http_reply *out_reply)

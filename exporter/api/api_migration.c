@@ -217,8 +217,8 @@ static void add_sample(struct json_object *ferry, const struct snapshot_job *job
         json_add_i64(ferry, "etaLowMs", job->progress.eta_low_ms);
         json_add_i64(ferry, "etaHighMs", job->progress.eta_high_ms);
     }
-    if (job->progress.eta_note[0] != '\0' && !phase_is_final(job->phase))
-        json_add_text(ferry, "etaNote", job->progress.eta_note);
+    if (!phase_is_final(job->phase))
+        api_add_unless_empty(ferry, "etaNote", job->progress.eta_note);
     if (job->progress.sample.source == SAMPLE_COMPLETED)
         json_add_i64(ferry, "downtimeMs", (int64_t)stats->downtime_ms); /* measured, not expected */
 }
@@ -289,7 +289,8 @@ static void add_control(struct json_object *ferry, const struct snapshot_job *jo
     if (job->monitor.decision != NULL && job->monitor.decision[0] != '\0') {
         struct json_object *monitor = json_add_object(ferry, "monitor");
         json_add_text(monitor, "decision", job->monitor.decision);
-        json_add_text(monitor, "text", job->monitor.decision_text);
+        json_add_text(monitor, "text",
+                      job->monitor.decision_text != NULL ? job->monitor.decision_text : "");
         json_add_time(monitor, "at", job->monitor.decision_ms);
     }
     add_flags(ferry, job);
@@ -322,7 +323,7 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
         json_add_text(error, "kind", err_name(job->result.error.code));
         json_add_i64(error, "code", job->result.error.hv_code);
         json_add_i64(error, "domain", job->result.error.hv_domain);
-        json_add_text(error, "text", job->result.error.text);
+        json_add_text(error, "text", job_error_text(&job->result.error));
     }
     add_verdict(ferry, job);
     add_observation(ferry, "source", &job->resolution.source);
@@ -429,6 +430,14 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         json_add_text(cells, "", texts[c]);
 }
 
+static const char *field(const struct snapshot *s, size_t i, const char *key)
+{
+    const struct snapshot_job *job = s->jobs[i];
+    if (text_equal(key, "spec.vmiName"))
+        return job->guest_name;
+    return text_equal(key, "status.phase") ? phase_name(job->phase) : NULL;
+}
+
 const struct api_view api_migrations = {.columns = columns,
                                         .n_columns = COUNT(columns),
                                         .count = count,
@@ -438,4 +447,6 @@ const struct api_view api_migrations = {.columns = columns,
                                         .is_same = is_same,
                                         .labels = labels,
                                         .object = object,
-                                        .add_cells = add_cells};
+                                        .add_cells = add_cells,
+                                        .fields = "spec.vmiName status.phase",
+                                        .field = field};

@@ -66,7 +66,7 @@ void api_add_annotations(struct json_object *metadata, const char *metadata_json
 
 void api_add_unless_empty(struct json_object *object, const char *key, const char *text)
 {
-    if (text[0] != '\0')
+    if (text != NULL && text[0] != '\0')
         json_add_text(object, key, text);
 }
 

@@ -1,5 +1,5 @@
-/* files.h - files embedded in the program: runbooks, alerts, dashboards. The table is made by the
- * build (tools/embed_files). */
+/* files.h - files embedded in the program: documents, alerts, dashboards, the page at /. The
+ * table is made by the build (tools/embed_files). */
 #ifndef EXPORTER_API_FILES_H
 #define EXPORTER_API_FILES_H
 
@@ -16,6 +16,7 @@ extern const struct served_file served_files[]; /* ends with an empty one */
 
 /* The file of that folder and name; the extension may be omitted. NULL: not found. */
 const struct served_file *served_file_find(const char *folder, const char *name);
+const char *served_file_type(const char *path); /* a MIME type */
 /* The file, its links to the appliance as people reach it (`externalUrl`). "": they lead to the
  * address that Prometheus scrapes. */
 void served_file_add(const struct served_file *file, const char *external_url, struct buf *out);

@@ -17,7 +17,7 @@
 enum {
     LIST_KEEP_MIN = 2,
     LIST_KEEP_MAX = 8,
-    LIST_KEEP_BYTES = 64 * 1024 * 1024, /* of all, estimated; LIST_KEEP_MIN are always kept */
+    LIST_KEEP_BYTES = 32 * 1024 * 1024, /* of all, estimated; LIST_KEEP_MIN are always kept */
     LIST_KEEP_MS = 5 * 60 * 1000,       /* as long as etcd's, by default */
 };
 

@@ -85,8 +85,9 @@ struct http_stream {
 
 struct http_reply {
     unsigned status;
-    const char *type; /* a literal */
-    char *body;       /* owned, or NULL */
+    const char *type;   /* a literal */
+    const char *policy; /* likewise: Content-Security-Policy of an HTML page; NULL: runs nothing */
+    char *body;         /* owned, or NULL */
     size_t body_bytes;
     struct http_stream stream; /* owned; body is then its first piece */
     struct http_page *page;    /* instead of body; one reference, owned */

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "exporter/http/http_stream.h"
 
-/* No page of Ferry runs a script or loads anything. */
+/* A page without a policy of its own runs no script and loads nothing. */
 #define HTML_POLICY                                                                          \
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; " \
     "base-uri 'none'; form-action 'none'"
@@ -82,6 +82,13 @@ static struct MHD_Response *whole_response(struct http_reply *reply)
     return response;
 }
 
+/* A browser would ask its user for a password, over the page that asked with a wrong token. */
+static bool is_of_script(struct MHD_Connection *connection)
+{
+    const char *mode = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Mode");
+    return mode != NULL && strcmp(mode, "navigate") != 0;
+}
+
 enum MHD_Result http_send_body(struct MHD_Connection *connection, struct http_streams *streams,
                                struct http_reply *reply)
 {
@@ -94,14 +101,16 @@ enum MHD_Result http_send_body(struct MHD_Connection *connection, struct http_st
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (reply->type != NULL && text_has_prefix(reply->type, "text/html"))
-        (void)MHD_add_response_header(response, "Content-Security-Policy", HTML_POLICY);
+        (void)MHD_add_response_header(response, "Content-Security-Policy",
+                                      reply->policy != NULL ? reply->policy : HTML_POLICY);
     if (reply->allow[0] != '\0')
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
     if (reply->challenge) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
                                       "Bearer realm=\"ferry\"");
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-                                      "Basic realm=\"ferry\", charset=\"UTF-8\"");
+        if (!is_of_script(connection))
+            (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                          "Basic realm=\"ferry\", charset=\"UTF-8\"");
     }
     if (reply->try_again)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "store/query.h"
@@ -83,7 +84,15 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
                      const char *view)
 {
     struct query_guard *guard = ctx;
-    (void)database, (void)view;
+    (void)view;
+    /* Without a database only for a table without a column, as it is written: temp comes first. */
+    bool is_hidden = action == SQLITE_READ && a != NULL && strcasecmp(a, "objects") == 0 &&
+                     database != NULL && strcasecmp(database, "temp") != 0;
+    if (is_hidden) {
+        if (guard->refused[0] == '\0')
+            TEXT_SET(guard->refused, "main.objects, which has tokens; objects is without them");
+        return SQLITE_DENY;
+    }
     if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE ||
         (action == SQLITE_FUNCTION && b != NULL && is_listed(b)))
         return SQLITE_OK;

@@ -1,8 +1,8 @@
 #!/bin/bash
 # fleet.sh STATE FILE - writes a scenario of 100 hosts and 5,000 guests to FILE and fills the state directory STATE
-# with 6,000 migrations of them that have ended: one is made by an appliance, the others are its copies.
+# with 10,000 migrations of them that have ended: one is made by an appliance, the others are its copies.
 set -euo pipefail
-state=$1 file=$2 ferry=${FERRY:-build/gcc/ferry} port=${PORT:-19178} jobs=6000
+state=$1 file=$2 ferry=${FERRY:-build/gcc/ferry} port=${PORT:-19178} jobs=9999
 awk 'BEGIN {
     print "hosts:"
     for (h = 0; h < 100; h++) printf "  - {name: n%03d, memory: 256Gi, cpus: 128, link: 1Gi}\n", h

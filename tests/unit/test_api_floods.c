@@ -120,7 +120,8 @@ static void long_bodies_have_a_budget_and_short_ones_are_always_read(void **stat
     for (size_t i = 0; i < HOLD; i++)
         fds[i] = send_body(p->ports[PLAIN], LONG, LONG - 1);
     int status = 0;
-    for (int i = 0; status != 503 && i < 40; i++) { /* until the others have been read */
+    for (int i = 0; status != 503 && i < 500; i++) { /* until the others have been read */
+        clock_sleep_ms(i < 10 ? 0 : 10);
         int fd = send_body(p->ports[PLAIN], LONG, LONG);
         status = status_soon(fd);
         (void)close(fd);

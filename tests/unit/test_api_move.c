@@ -7,7 +7,7 @@
 /* A move that had everything happen to it. */
 static void fill(struct snapshot_job *job)
 {
-    TEXT_SET(job->stream.source_address, "192.0.2.9");
+    job->stream.source_address = "192.0.2.9";
     job->stream.port = 49190;
     job->stream.port_min = 49152;
     job->stream.port_max = 49215;

@@ -236,6 +236,8 @@ static void every_route_answers(void **state)
                    : strcmp(routes[i].pattern, "/query") == 0               ? 400 /* no question */
                    : strstr(routes[i].pattern, "/postmortem") != NULL       ? 404
                    : strcmp(routes[i].pattern, "/runbooks/{name}") == 0     ? 404 /* no such */
+                   : strcmp(routes[i].pattern, "/page/{name}") == 0         ? 404
+                   : strcmp(routes[i].pattern, "/docs/{name}") == 0         ? 404
                    : strcmp(routes[i].pattern, "/alerts/{name}") == 0       ? 404
                    : strcmp(routes[i].pattern, "/dashboards/{name}") == 0   ? 404
                    : strcmp(routes[i].method, "POST") == 0                  ? 201
@@ -253,7 +255,7 @@ static void every_route_answers(void **state)
 }
 
 /* What an alert links to is there. */
-static void runbooks_alerts_and_dashboards_are_served(void **state)
+static void documents_alerts_and_dashboards_are_served(void **state)
 {
     static const struct {
         const char *path, *begins;
@@ -262,6 +264,7 @@ static void runbooks_alerts_and_dashboards_are_served(void **state)
         {"/runbooks/FerryDown.md", "# FerryDown"},
         {"/alerts/ferry.rules.yml", "# ferry.rules.yml"},
         {"/dashboards/fleet", "{"},
+        {"/docs/queries", "# Ten questions"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct answer a = get(*state, rows[i].path);
@@ -324,7 +327,7 @@ TEST_FILE(test_api_routes)
         WIRE_TEST(every_group_has_resources_and_a_schema),
         cmocka_unit_test(verbs_are_routes),
         WIRE_TEST(every_route_answers),
-        WIRE_TEST(runbooks_alerts_and_dashboards_are_served),
+        WIRE_TEST(documents_alerts_and_dashboards_are_served),
         WIRE_TEST(a_watch_of_events_is_refused_clearly),
     };
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);

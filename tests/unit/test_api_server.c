@@ -121,7 +121,7 @@ static void unknown_paths_and_methods_are_a_status(void **state)
         int status;
         const char *allow;
     } rows[] = {
-        {"GET", "/", 404, NULL},
+        {"POST", "/", 405, "GET, HEAD"},
         {"GET", "/nothing", 404, NULL},
         {"GET", VMIM_PATH "/a/b", 404, NULL},
         {"GET", VMIM_PATH "//", 404, NULL},

@@ -89,8 +89,8 @@ static inline void world_jobs(struct world *w)
     job->abort.status = ABORT_ABORTING;
     job->times.delete_asked_ms = world_wall_ms - 2000;
     TEXT_SET(job->abort.requester, "bob");
-    job->result.error = (struct err){.code = ERR_HYPERVISOR, .hv_domain = 10, .hv_code = 9};
-    TEXT_SET(job->result.error.text, "operation failed: migration out job: canceled by client");
+    static char error[] = "operation failed: migration out job: canceled by client";
+    job->result.error = (struct job_error){ERR_HYPERVISOR, 10, 9, error};
     job = world_job(w, 3, "waiting", "vm3", PHASE_PENDING);
     TEXT_SET(job->source, "");
     TEXT_SET(job->wait.reason, "waiting for a slot on node a");

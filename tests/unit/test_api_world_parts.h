@@ -118,7 +118,7 @@ static inline struct snapshot_job *world_job(struct world *w, unsigned i, const 
 static inline void world_start(struct snapshot_job *job)
 {
     TEXT_SET(job->target, "b");
-    TEXT_SET(job->stream.target_address, "192.0.2.1");
+    job->stream.target_address = "192.0.2.1";
     job->mode = MODE_PRECOPY;
     job->epoch = 1;
     job->times.handed_off_ms = job->times.created_ms + 500;

@@ -558,7 +558,7 @@ static void an_empty_object_has_a_page(void **state)
     OWNED(json_object) none = parse("{\"items\":[]}");
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         for (int wide = 0; wide < 2; wide++) {
-            const struct columns choice = {kind, wide, true, 0};
+            const struct columns choice = {.kind = kind, .wide = wide, .all_namespaces = true};
             struct buf out;
             buf_init(&out, PAGE_MAX);
             page_object(kind, empty, &plain, &out);

@@ -73,6 +73,52 @@ static void a_reload_begins_and_ends(void **state)
     notify_close(&notify);
 }
 
+/* Others have filled systemd's queue (net.unix.max_dgram_qlen): a new sender gets nothing in. Each
+ * sender has a limit of its own. */
+static void fill_the_queue(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    for (int sent = 1; sent > 0;) {
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+        assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+        for (sent = 0; send(fd, "OTHER", 5, 0) == 5; sent++)
+            ;
+        (void)close(fd);
+    }
+}
+
+static void empty_the_queue(void)
+{
+    while (heard()[0] != '\0')
+        ;
+}
+
+static void what_a_full_queue_refused_is_said_again(void **state)
+{
+    (void)state;
+    struct notify notify;
+    (void)setenv("WATCHDOG_USEC", "60000000", 1);
+    notify_open(&notify);
+    fill_the_queue();
+    notify_ready(&notify, "serving");
+    empty_the_queue();
+    notify_ready(&notify, "serving");
+    assert_string_equal(heard(), "READY=1\nSTATUS=serving");
+
+    fill_the_queue();
+    notify_reloaded(&notify);
+    notify_alive(&notify, true);
+    empty_the_queue();
+    notify_alive(&notify, true);
+    assert_string_equal(heard(), "WATCHDOG=1");
+    notify_ready(&notify, "serving");
+    assert_string_equal(heard(), "READY=1\nSTATUS=serving");
+    notify_ready(&notify, "serving");
+    assert_string_equal(heard(), "");
+    notify_close(&notify);
+}
+
 static void the_watchdog_is_fed_while_it_is_alive_and_not_too_often(void **state)
 {
     (void)state;
@@ -126,6 +172,7 @@ TEST_FILE(test_notify)
         TEST(the_watchdog_is_fed_while_it_is_alive_and_not_too_often),
         TEST(the_watchdog_of_another_process_is_not_ours),
         TEST(nobody_listens_and_nothing_happens),
+        TEST(what_a_full_queue_refused_is_said_again),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

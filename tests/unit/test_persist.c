@@ -42,9 +42,9 @@ static void expect_same_view(struct core_world *w, const struct fleet *loaded)
     publish_job(w->fleet, core_job(w), &before);
     publish_job(loaded, job, &after);
     before.wait.reason[0] = '\0'; /* why it waits is found out anew */
-    TEXT_SET(after.stream.source_address,
-             before.stream.source_address); /* as configured: no node is loaded */
-    TEXT_SET(after.stream.target_address, before.stream.target_address);
+    /* As configured: no node is loaded. */
+    after.stream.source_address = before.stream.source_address;
+    after.stream.target_address = before.stream.target_address;
     after.stream.port_min = before.stream.port_min;
     after.stream.port_max = before.stream.port_max;
     if (!phase_is_final(before.phase)) /* an adopting process looks for itself */
@@ -57,7 +57,11 @@ static void expect_same_view(struct core_world *w, const struct fleet *loaded)
     before.progress.eta_ms = after.progress.eta_ms;
     before.progress.eta_low_ms = after.progress.eta_low_ms;
     before.progress.eta_high_ms = after.progress.eta_high_ms;
-    memset(before.progress.eta_note, 0, sizeof before.progress.eta_note);
+    before.progress.eta_note = after.progress.eta_note;
+    assert_string_equal(before.monitor.decision_text, after.monitor.decision_text);
+    before.monitor.decision_text = after.monitor.decision_text;
+    assert_string_equal(job_error_text(&before.result.error), job_error_text(&after.result.error));
+    before.result.error.text = after.result.error.text;
     assert_memory_equal(&before, &after, sizeof before);
 }
 

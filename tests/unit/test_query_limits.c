@@ -47,6 +47,8 @@ static int setup(void **state)
     ops->put_object(filled.store, &row);
     row.name = "small", row.uid = "u2", row.spec_json = "{}";
     ops->put_object(filled.store, &row);
+    row.kind = "Token", row.name = "ci", row.uid = "u9", row.spec_json = "{\"sha256\":\"a22e\"}";
+    ops->put_object(filled.store, &row);
     if (!ops->commit(filled.store, &err))
         fail_msg("%s", err.text);
     *state = &filled;
@@ -95,6 +97,34 @@ static char *columns(size_t n, const char *value, const char *from)
     }
     buf_add(&sql, from);
     return buf_take(&sql);
+}
+
+/* ---- tokens ---- */
+
+/* A viewer reads everything but tokens (exporter/access/roles.def): neither names nor hashes. */
+static void no_statement_reads_a_token(void **state)
+{
+    static const char *const empty[] = {
+        "SELECT * FROM objects WHERE kind = 'Token'",
+        "SELECT * FROM \"OBJECTS\" WHERE uid = 'u9'",
+        "SELECT * FROM temp.objects WHERE name = 'ci'",
+    };
+    static const char *const refused[] = {
+        "SELECT * FROM main.objects",
+        "SELECT count(*) FROM main.objects",
+        "SELECT rowid FROM main . [objects]",
+        "WITH objects AS (SELECT * FROM main.objects) SELECT * FROM objects",
+        "SELECT * FROM (SELECT * FROM main.objects) AS objects",
+        "SELECT (SELECT spec_json FROM main.objects AS objects LIMIT 1)",
+    };
+    for (size_t i = 0; i < COUNT(empty); i++) {
+        OWNED(json_object) answer = must_ask(state, empty[i]);
+        assert_int_equal(json_object_array_length(json_at(answer, "rows")), 0);
+    }
+    for (size_t i = 0; i < COUNT(refused); i++)
+        must_refuse(state, refused[i], 0, ERR_FORBIDDEN, "main.objects");
+    OWNED(json_object) others = must_ask(state, "SELECT name FROM objects");
+    assert_int_equal(json_object_array_length(json_at(others, "rows")), 2);
 }
 
 /* ---- the result ---- */
@@ -325,6 +355,7 @@ TEST_FILE(test_query_limits)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_query_that_hangs_is_killed),
         cmocka_unit_test(a_process_answers_and_refuses_as_a_call_does),
+        cmocka_unit_test(no_statement_reads_a_token),
         cmocka_unit_test(a_result_has_at_most_100_columns),
         cmocka_unit_test(a_value_has_at_most_64_kib),
         cmocka_unit_test(a_stored_value_over_64_kib_is_refused_and_its_row_can_be_read),

@@ -247,6 +247,39 @@ static void a_source_that_does_not_pause_it_again_is_reported(void **state)
     core_free(w);
 }
 
+/* Seen in the lab: both hosts were observed while the answer to the pause was under way. */
+static void a_guest_seen_paused_before_the_answer_is_reported_once(void **state)
+{
+    (void)state;
+    for (int arrives = 0; arrives < 2; arrives++) {
+        struct core_world *w = core_flowing(NULL, false);
+        user_pauses(w);
+        core_stall(w, 400);
+        if (arrives) {
+            arrives_running(w, false);
+        } else {
+            w->source = undone;
+            w->target = CORE_ABSENT;
+            w->job_type = HV_JOB_NONE;
+            core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+        }
+        for (int i = 0; i < 20 && core_orders(w, HV_CALL_SUSPEND) == 0; i++)
+            core_advance(w, 500);
+        assert_int_equal(core_orders(w, HV_CALL_SUSPEND), 1);
+        *(arrives ? &w->target : &w->source) = CORE_SUSPENDED;
+        core_advance(w, 3000);
+        if (core_job(w)->orders[ORDER_USER_PAUSE].id != 0)
+            core_answers(w, HV_CALL_SUSPEND, ERR_NONE);
+        core_advance(w, 1000);
+        core_expect(w, arrives ? PHASE_SUCCEEDED : PHASE_FAILED,
+                    arrives ? OUTCOME_SUCCEEDED : OUTCOME_FAILED,
+                    arrives ? GUEST_AT_TARGET : GUEST_AT_SOURCE);
+        assert_int_equal(core_count_events(w, arrives ? "PausedAtTarget" : "PausedAtSource", NULL),
+                         1);
+        core_free(w);
+    }
+}
+
 /* The call fails while the order to pause is under way: it may still land. */
 static void an_order_to_pause_is_awaited_before_the_end(void **state)
 {
@@ -500,6 +533,7 @@ TEST_FILE(test_userpause)
         cmocka_unit_test(a_user_s_pause_survives_a_failed_or_aborted_migration),
         cmocka_unit_test(a_guest_that_its_user_resumed_is_not_paused_again),
         cmocka_unit_test(a_source_that_does_not_pause_it_again_is_reported),
+        cmocka_unit_test(a_guest_seen_paused_before_the_answer_is_reported_once),
         cmocka_unit_test(an_order_to_pause_is_awaited_before_the_end),
         cmocka_unit_test(what_its_user_paused_is_not_given_back_running),
         cmocka_unit_test(a_user_pause_is_known_after_a_restart),

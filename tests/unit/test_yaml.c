@@ -281,6 +281,36 @@ static void no_damage_to_the_text_breaks_the_reader(void **state)
     }
 }
 
+static void json_as_yaml_is_read_back_as_the_same(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"a\":1,\"b\":-2.5,\"c\":true,\"d\":null,\"e\":[],\"f\":{},\"g\":[1,[2],{\"h\":\"i\"}]}",
+        "{\"t\":[\"\",\"true\",\"No\",\"on\",\"null\",\"~\",\"1\",\"0x1f\",\"1e3\",\".5\",\"-\",\"+"
+        "1\"]}",
+        "{\"t\":[\"2026-11-18T20:00:00Z\",\"1795032726038230\",\"a: b\",\"# c\",\"- d\",\"'q'\"]}",
+        "{\"t\":[\"two\\nlines\",\"\\u00e4\",\" blanks "
+        "\",\"{x}\",\"*y\",\"&z\",\"@\",\"%\",\"!u\"]}",
+        "{\"kubevirt.io/vmi-name\":\"web\",\"true\":\"key\",\"1\":\"number\"}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct err err = {0};
+        struct buf out;
+        OWNED(json_object) value = json_parse(texts[i], strlen(texts[i]), "test", &err);
+        assert_non_null(value);
+        buf_init(&out, 10000);
+        yaml_write(value, &out);
+        assert_false(out.failed);
+        OWNED(yaml) yaml = yaml_parse(out.data, out.length, "test", &err);
+        if (yaml == NULL)
+            fail_msg("%s: %s", err.text, out.data);
+        OWNED(json_object) again = yaml_to_json(yaml_document(yaml, 0));
+        if (json_object_equal(value, again) != 1)
+            fail_msg("%s became %s", texts[i], out.data);
+        buf_fini(&out);
+    }
+}
+
 TEST_FILE(test_yaml)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +325,7 @@ TEST_FILE(test_yaml)
         cmocka_unit_test(no_damage_to_the_text_breaks_the_reader),
         cmocka_unit_test(depth_and_size_are_bounded),
         cmocka_unit_test(files_are_read_and_missing_ones_are_named),
+        cmocka_unit_test(json_as_yaml_is_read_back_as_the_same),
     };
     return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);
 }

@@ -1,6 +1,9 @@
 /* job.c - see job.h. */
 #include "engine/model/job/job.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 struct job *job_new(struct err *err)
 {
     struct job *job = calloc(1, sizeof *job);
@@ -23,6 +26,7 @@ void job_free(struct job *job)
     if (job->monitor.monitor_driver != NULL)
         job->monitor.free_monitor_driver(job->monitor.monitor_driver);
     verdict_rows_unref(job->result.verdict_rows);
+    job_error_fini(&job->result.error);
     free(job->resolution.left);
     free(job->monitor.json);
     labels_fini(&job->request.added_selector);
@@ -31,6 +35,25 @@ void job_free(struct job *job)
     free(job->request.volumes);
     free(job->request.metadata_json);
     free(job);
+}
+
+/* Without memory the text is missing; decisions read the numbers. */
+void job_error_set(struct job_error *error, enum err_code code, const char *text)
+{
+    job_error_fini(error);
+    error->code = code;
+    error->text = text[0] != '\0' ? strdup(text) : NULL;
+}
+
+void job_error_fini(struct job_error *error)
+{
+    free(error->text);
+    *error = (struct job_error){0};
+}
+
+const char *job_error_text(const struct job_error *error)
+{
+    return error->text != NULL ? error->text : "";
 }
 
 const char *job_flaw(const struct job *job)

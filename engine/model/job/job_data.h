@@ -80,7 +80,7 @@ struct job_monitor { /* engine/data/monitor_driver.h */
 struct job_result {
 #define RESULT_FIELD JOB_MEMBER
 #include "store/job_fields.def"
-    struct err error;                  /* error of the migrate call */
+    struct job_error error;            /* of the migrate call */
     struct verdict_rows *verdict_rows; /* the verdict; NULL: not analysed yet */
     bool residue;       /* final: a definition seems to be left behind; observed once */
     bool observe_later; /* final: both sides are to be observed once more, at queue.wake_ms */

@@ -67,6 +67,16 @@ struct job_order {
     enum intent_kind kind;
     char node[HV_HOST_MAX], argument[32];
 };
+/* The error of a call as a job keeps it: thousands of jobs have none, or a short one. */
+struct job_error {
+    enum err_code code;
+    int hv_domain, hv_code;
+    char *text; /* NULL: none */
+};
+void job_error_set(struct job_error *error, enum err_code code, const char *text); /* copies */
+void job_error_fini(struct job_error *error);
+const char *job_error_text(const struct job_error *error); /* never NULL */
+
 /* An order of an earlier process that was not answered. */
 struct job_stale_order {
     struct job_order order;

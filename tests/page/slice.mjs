@@ -1,0 +1,83 @@
+// slice.mjs - what every change must pass: the page answers, shows what moves and waits, acts for who may, heals.
+import { Appliance, Browser, check, faults, test, total, until } from './browse.mjs';
+
+const appliance = new Appliance('fleet.yaml'), browser = new Browser();
+await Promise.all([appliance.start(), browser.start()]);
+for (const guest of ['web', 'db']) appliance.ferry('migrate', guest, '--name', `${guest}-1`);
+appliance.ferry('migrate', 'till', '-n', 'shop', '--name', 'till-1');
+const token = appliance.ferry('token', 'create', 'op', '--role', 'operator').trim();
+const has = (tab, text) => () => tab.evaluate((t) => document.body.innerText.includes(t), text);
+
+await test('the first view is there within a second, from less than 300 KB', async () => {
+  const context = await browser.browser.newContext(), tab = await context.newPage();
+  const began = Date.now();
+  await tab.goto(`${appliance.http}/`);
+  await tab.waitForSelector('article.moving');
+  const took = Date.now() - began;
+  const bytes = await tab.evaluate(() => performance.getEntries().reduce((sum, entry) => sum + (entry.transferSize ?? 0), 0));
+  console.log(`      first view: ${took} ms, ${Math.round(bytes / 1024)} KiB`);
+  check(bytes < 300000, `${bytes} bytes`);
+  check(took < Number(process.env.FIRST_VIEW_MS ?? 1000), `${took} ms`);
+  await context.close();
+});
+
+await test('a viewer sees what moves and why one waits, and no button', async () => {
+  const tab = await browser.tab(`${appliance.http}/`);
+  await until('db moves', has(tab, 'Expected in'));
+  await until('till waits for its quota', has(tab, 'exceeded quota: small'));
+  const plot = () => tab.locator('article.moving .plot [role=img]').first().getAttribute('aria-label'), first = await plot();
+  await until('its plot moves', async () => (await plot()) !== first, 4000); // by the watch alone
+  check(await has(tab, 'Read-only: plain http')(), 'it says that it is read-only');
+  check((await tab.locator('main button').count()) === 0, 'no button');
+  check((await faults(tab)).length === 0, (await faults(tab)).join('; '));
+  await tab.context().close();
+});
+
+const tab = await browser.tab(`${appliance.https}/`, { token });
+
+await test('samples move in the plots of a migration', async () => {
+  await tab.goto(`${appliance.https}/#/migration/default/web-1`);
+  await tab.waitForSelector('.plot canvas');
+  const remaining = () => tab.locator('.legend b').first().innerText();
+  const first = await remaining();
+  await until('another sample', async () => (await remaining()) !== first);
+  await until('the timeline', async () => (await tab.locator('.timeline tbody tr').count()) > 5);
+  check(/It runs on ferry-b while its memory is copied/.test(await tab.locator('.answers').innerText()), 'is the guest safe');
+  check((await faults(tab)).length === 0, (await faults(tab)).join('; '));
+});
+
+await test('an operator aborts, after a question', async () => {
+  await tab.goto(`${appliance.https}/#/migration/default/db-1`);
+  await tab.getByRole('button', { name: 'Abort' }).click();
+  check(/stays on ferry-a/.test(await tab.locator('dialog').innerText()), 'the question says what will happen');
+  await tab.getByRole('button', { name: 'Abort migration' }).click();
+  await until('aborted', async () => (await tab.locator('.title').innerText()).includes('aborted'));
+  const vmim = await appliance.get('apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrations/db-1');
+  check(vmim.status.ferry.outcome === 'aborted' && vmim.status.ferry.abortRequester === 'token:op', 'the API says so, by whom');
+});
+
+await test('a dry run of a drain names what blocks it and changes nothing', async () => {
+  await tab.goto(`${appliance.https}/#/drain-plan/ferry-b`);
+  await until('gpu blocks', has(tab, 'Detach the host device'));
+  check((await faults(tab)).length === 0, (await faults(tab)).join('; '));
+  const drains = await appliance.get('apis/ferry.internal/v1/drains');
+  check(drains.items.length === 0, 'no drain was made');
+});
+
+await test('no error was written to the console', async () => check(browser.problems.length === 0, browser.problems.join('\n')));
+
+await test('a restart of Ferry in mid-view heals by itself', async () => {
+  await tab.goto(`${appliance.https}/#/`);
+  await until('live', async () => (await tab.locator('.state').innerText()) === 'live');
+  await appliance.stop('SIGKILL');
+  await until('it says that there is no contact', has(tab, 'No contact'));
+  await appliance.start();
+  await until('live again', async () => (await tab.locator('.state').innerText()) === 'live', 20000);
+  appliance.ferry('migrate', 'mail', '--name', 'mail-1');
+  await until('what is new is shown', has(tab, 'mail'));
+  check(!(await has(tab, 'No contact')()), 'the banner is gone');
+});
+
+await browser.end();
+await appliance.end();
+process.exit(total() ? 1 : 0);
