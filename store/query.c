@@ -1,22 +1,11 @@
-/* query.c - see query.h.
- *
- * Any client of the API can send any SELECT, so every resource of a statement is limited:
- *   - one instruction: the sizes in query_guard.h, so that it ends soon after an interrupt;
- *   - all instructions: an interrupt at the deadline, from a thread (budget.h);
- *   - preparing, which cannot be interrupted: allocations fail after the deadline (budget.h);
- *   - memory and temporary files: counted by the allocator and the VFS (budget.h);
- *   - the result: bytes, counted before each value is copied.
- * Only the length of the statement limits the planning of a join of dozens of tables, which takes
- * seconds with few allocations (measured in api_query.c). `ferry query --state` is a process that
- * can be killed.
- */
+/* query.c - see query.h. */
 #include "store/query.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/json.h"
+<<<<<<< HEAD
+=======
 #include "store/budget.h"
 #include "store/db.h"
 #include "store/dbfile.h"
@@ -271,15 +260,23 @@ static bool run_statement(struct query *query, const char *sql, struct json_obje
     watchdog_stop(&dog);
     return done;
 }
+>>>>>>> main
 
 static int64_t bounded(int64_t value, int64_t fallback, int64_t max)
 {
     return value <= 0 ? fallback : value < max ? value : max;
 }
 
-struct json_object *query_run(const char *state_dir, const char *sql,
-                              const struct query_limits *limits, struct err *err)
+int64_t query_rows(const struct query_limits *limits)
 {
+<<<<<<< HEAD
+    return bounded(limits->rows, QUERY_ROWS_DEFAULT, QUERY_ROWS_MAX);
+}
+
+int64_t query_ms(const struct query_limits *limits)
+{
+    return bounded(limits->ms, QUERY_MS_DEFAULT, QUERY_MS_MAX);
+=======
     int64_t now_ms = clock_mono_ms(clock_system());
     struct query query = {
         .path = state_dir,
@@ -303,6 +300,7 @@ struct json_object *query_run(const char *state_dir, const char *sql,
     db_close(query.db);
     budget_end();
     return done ? TAKE(answer) : NULL;
+>>>>>>> main
 }
 
 /* ---- CSV ---- */
