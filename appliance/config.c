@@ -241,10 +241,24 @@ static bool read_out_of_band(struct reading *r, const struct yaml_node *node, st
     return true;
 }
 
+static bool read_mode(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return config_read_mode(r, node, &r->config->observe, err);
+}
+
+/* Also hosts of hosts.d. */
+static void settle_modes(struct config *config)
+{
+    for (size_t i = 0; i < config->n_hosts; i++)
+        if (!config->host_settings[i].mode_set)
+            config->hosts[i].observe = config->observe;
+}
+
 /* file: of which hosts.d is read too; NULL: none. */
 static bool read_all(struct reading *r, const char *file, struct err *err)
 {
     static const struct yaml_key keys[] = {
+        {"mode", read_mode},
         {"helperSecretFile", config_read_helper_secret},
         {"outOfBand", read_out_of_band},
         {"hosts", config_read_hosts},
@@ -275,6 +289,7 @@ static bool read_all(struct reading *r, const char *file, struct err *err)
         return false;
     if (file != NULL && !config_read_dir(r, file, err))
         return false;
+    settle_modes(r->config);
     const struct yaml_node *hosts = yaml_child(top, "hosts");
     if (r->config->n_hosts == 0 && hosts != NULL)
         return yaml_fail(r->yaml, hosts, err, "hosts is empty; at least one host is required");
@@ -416,6 +431,7 @@ unsigned config_compare(const struct config *now, const struct config *next)
         [CONFIG_PART_LOG_FORMAT] = now->log_format != next->log_format,
         [CONFIG_PART_MIGRATIONS] = config_migrations_differ(now, next),
         [CONFIG_PART_UNSAFE] = now->migration.unsafe != next->migration.unsafe,
+        [CONFIG_PART_MANAGED] = now->allow_managed != next->allow_managed,
         [CONFIG_PART_EVICTION] = now->eviction_strategy != next->eviction_strategy,
         [CONFIG_PART_SAMPLING] = now->sample_ms != next->sample_ms,
         [CONFIG_PART_ANALYZER] = !text_equal(now->rules_dir, next->rules_dir),

@@ -50,6 +50,8 @@ struct config {
     /* storage: shared by all hosts */
     char *shared_paths[CONFIG_SHARED_MAX], *shared_pools[CONFIG_SHARED_MAX];
     size_t n_shared_paths, n_shared_pools;
+    bool observe;       /* hosts without a mode of their own are only read */
+    bool allow_managed; /* guests that another manager marks as its own are migrated */
     unsigned retired; /* keys in the file that are no longer used, as bits by enum config_retired */
 };
 

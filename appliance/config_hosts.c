@@ -93,6 +93,23 @@ static bool read_host_listen(struct reading *r, const struct yaml_node *node, st
 
 /* --- encryption and the helper --- */
 
+bool config_read_mode(struct reading *r, const struct yaml_node *node, bool *out_observe,
+                      struct err *err)
+{
+    const char *text;
+    if (!yaml_text(r->yaml, node, &text, err))
+        return false;
+    *out_observe = text_equal(text, "observe");
+    return *out_observe || text_equal(text, "manage") ||
+           yaml_fail(r->yaml, node, err, "mode '%s' is neither observe nor manage", text);
+}
+
+static bool read_host_mode(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    r->config->host_settings[r->host].mode_set = true;
+    return config_read_mode(r, node, &host_of(r)->observe, err);
+}
+
 static bool read_host_tls(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     return yaml_bool(r->yaml, node, &host_of(r)->tls, err);
@@ -353,6 +370,7 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
         {"taints", read_host_taints},
         {"schedulable", read_host_schedulable},
         {"listen", read_host_listen},
+        {"mode", read_host_mode},
         {"tls", read_host_tls},
         {"tlsName", read_host_tls_name},
         {"migrationPorts", read_host_ports},
@@ -488,7 +506,8 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
             !text_equal(x->migration_host, y->migration_host) ||
             !text_equal(x->listen, y->listen) || !text_equal(x->tls_name, y->tls_name) ||
             x->port_min != y->port_min || x->port_max != y->port_max || x->tls != y->tls ||
-            !text_equal(x->helper, y->helper) || !text_equal(x->helper_secret, y->helper_secret) ||
+            x->observe != y->observe || !text_equal(x->helper, y->helper) ||
+            !text_equal(x->helper_secret, y->helper_secret) ||
             x->keepalive_interval_s != y->keepalive_interval_s ||
             x->keepalive_count != y->keepalive_count ||
             config_settings_differ(&a->host_settings[i], &b->host_settings[i]))

@@ -102,6 +102,11 @@ static bool read_bandwidth_per_node(struct reading *r, const struct yaml_node *n
     return read_bandwidth(r, node, &r->config->bandwidth_per_node, err);
 }
 
+static bool read_allow_managed(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return yaml_bool(r->yaml, node, &r->config->allow_managed, err);
+}
+
 static bool read_relayed(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     (void)node, (void)err;
@@ -116,6 +121,7 @@ static const struct yaml_key others[] = {
     {"bandwidthPerNode", read_bandwidth_per_node},
     {"memoryOvercommit", read_overcommit},
     {"cpuAllocationRatio", read_cpu_ratio},
+    {"allowManagedElsewhere", read_allow_managed},
     {"relayed", read_relayed},
 };
 

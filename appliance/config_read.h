@@ -37,6 +37,9 @@ yaml_reader config_read_listen, config_read_socket, config_read_metrics, config_
 yaml_reader config_read_access, config_read_external_url, config_read_proxies,
     config_read_allowed_hosts;
 bool config_access_differs(const struct config *a, const struct config *b);
+/* `mode`: observe or manage. */
+bool config_read_mode(struct reading *r, const struct yaml_node *node, bool *out_observe,
+                      struct err *err);
 bool config_hosts_differ(const struct config *a, const struct config *b);
 bool config_migrations_differ(const struct config *a, const struct config *b);
 

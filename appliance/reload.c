@@ -143,8 +143,11 @@ struct engine_config reload_engine_config(const struct config *config)
         .eviction_strategy = config->eviction_strategy,
         .migration = config->migration,
         .host_settings = config->host_settings,
-        .storage = {(const char *const *)config->shared_paths, config->n_shared_paths,
-                    (const char *const *)config->shared_pools, config->n_shared_pools, false},
+        .storage = {.shared_paths = (const char *const *)config->shared_paths,
+                    .n_shared_paths = config->n_shared_paths,
+                    .shared_pools = (const char *const *)config->shared_pools,
+                    .n_shared_pools = config->n_shared_pools,
+                    .allow_managed = config->allow_managed},
     };
 }
 

@@ -160,8 +160,43 @@ static void order_guest(struct engine *e, const struct effect *effect)
             FIELD_TEXT(ERROR, err.text));
 }
 
+static bool is_only_read(struct engine *e, const char *name)
+{
+    const struct node *node = fleet_node(e->fleet, name);
+    return node != NULL && node->host.observe;
+}
+
+/* Whatever was decided, perhaps by an earlier process in another mode: a host in observe mode is
+ * only read. */
+static bool is_forbidden(struct engine *e, const struct effect *effect)
+{
+    if (effect_is_record(effect->kind))
+        return false;
+    enum hv_call call = effect_call(effect);
+    return call != HV_CALL_COUNT && hv_call_access(call) != HV_ACCESS_OBSERVE &&
+           (is_only_read(e, effect->of.act.node) || is_only_read(e, effect->of.act.from));
+}
+
+static void forbid(struct engine *e, const struct effect *effect)
+{
+    struct err err = {0};
+    err_set(&err, ERR_REFUSED, "node %s is in observe mode", effect->of.act.node);
+    LOG(WARN, "order_not_given", FIELD_TEXT(NODE, effect->of.act.node),
+        FIELD_TEXT(GUEST, effect->of.act.guest),
+        FIELD_TEXT(CALL, hv_call_name(effect_call(effect))), FIELD_TEXT(ERROR, err.text));
+    enum input_kind answer = effect_answer(effect->kind);
+    if (answer == INPUT_CALL)
+        refuse_order(e, effect, &err);
+    else if (answer != INPUT_COUNT)
+        (void)intake_post(e, refusal(effect, &err));
+}
+
 void dispatch(struct engine *e, const struct effect *effect)
 {
+    if (is_forbidden(e, effect)) {
+        forbid(e, effect);
+        return;
+    }
     switch (effect->kind) {
     case EFFECT_DO_OBSERVE: observe(e, effect); break;
     case EFFECT_DO_ASK_JOB:

@@ -36,6 +36,7 @@ struct host_settings {
     char *taints;  /* JSON array */
     bool cordoned; /* unschedulable (schedulable: false) */
     char *log_dir; /* of its QEMU logs; the engine does not read it */
+    bool mode_set; /* it has a `mode` of its own; the engine does not read it */
     char *origin;  /* "file:line", for messages of the appliance */
 };
 

@@ -46,7 +46,8 @@ static void put_by_hand(const struct job *job, struct store_job *row)
 
 void persist_job(struct store *store, const struct job *job)
 {
-    OWNED(json_object) frozen = job->epoch > 0 ? migration_config_json(&job->call.config) : NULL;
+    bool has_config = job->epoch > 0 && !job_is_observed(job);
+    OWNED(json_object) frozen = has_config ? migration_config_json(&job->call.config) : NULL;
     OWNED(json_object) selector = labels_json(&job->request.added_selector);
     struct store_job row = {
         .request.metadata_json = job->request.metadata_json,

@@ -367,7 +367,8 @@ static struct job_view *make_view(const struct fleet *f, const struct job *job)
     publish_job(f, job, &view->job);
     own_texts(view);
     view->metadata = job->request.metadata_json != NULL ? strdup(job->request.metadata_json) : NULL;
-    view->config = job->epoch > 0 ? json_text(migration_config_json(&job->call.config)) : NULL;
+    bool has_config = job->epoch > 0 && !job_is_observed(job);
+    view->config = has_config ? json_text(migration_config_json(&job->call.config)) : NULL;
     view->selector = json_text(labels_json(&job->request.added_selector));
     view->volumes = job->request.volumes_json != NULL ? strdup(job->request.volumes_json) : NULL;
     view->rejections = copy_rejections(job->placement.rejections);

@@ -97,7 +97,9 @@ static void fill_wait(const struct job *job, struct snapshot_job *out)
 
 static void fill_monitor(const struct job *job, struct snapshot_job *out)
 {
-    out->monitor.name = job->call.config.monitor == MONITOR_LEGACY ? "legacy" : "stall";
+    out->monitor.name = job_is_observed(job)                         ? ""
+                        : job->call.config.monitor == MONITOR_LEGACY ? "legacy"
+                                                                     : "stall";
     out->monitor.decision =
         job->monitor.decision_ms != 0 ? decision_name((enum decision)job->monitor.decision) : "";
     out->monitor.decision_text = job->monitor.decision_text;

@@ -415,7 +415,8 @@ static bool add_job(void *ctx, const struct store_job *row)
         return false;
     if (phase_is_final(job->phase) && job->request.remove_when_final)
         return true; /* removed by its owner */
-    struct job *other = fleet_active_job(loading->fleet, job->guest_uuid);
+    struct job *other = job_is_observed(job) ? fleet_observed_job(loading->fleet, job->guest_uuid)
+                                             : fleet_active_job(loading->fleet, job->guest_uuid);
     if (!phase_is_final(job->phase) && other != NULL) {
         char why[JOB_REASON_MAX];
         (void)snprintf(why, sizeof why,

@@ -42,7 +42,8 @@ static void refuse_answers(struct engine *e, const struct job *job)
 static void add_frozen(struct engine *e, struct job *take_job, const char *why, struct moment now)
 {
     struct job *job = take_job;
-    struct job *next = fleet_active_job(e->fleet, job->guest_uuid);
+    struct job *next = job_is_observed(job) ? fleet_observed_job(e->fleet, job->guest_uuid)
+                                            : fleet_active_job(e->fleet, job->guest_uuid);
     job->frozen = !phase_is_final(job->phase);
     job->entered_ms = now.mono_ms;
     if (job->frozen && next != NULL) { /* created in this turn because this job seemed to be over */

@@ -280,6 +280,7 @@ static void read_domain(const xmlNode *domain, struct hv_definition *out)
     read_hyperv(xml_child(xml_child(domain, "features"), "hyperv"), out);
     read_devices(xml_child(domain, "devices"), out);
     read_command_line(xml_child(domain, "commandline"), out);
+    out->manager = hv_manager_of(domain);
 }
 
 bool hv_definition_parse(const char *xml, struct hv_definition *out_definition, struct err *err)

@@ -9,6 +9,7 @@
 #define HYPERVISOR_DEFINITION_H
 
 #include "base/own.h"
+#include "hypervisor/manager.h"
 #include "hypervisor/types.h"
 
 enum {
@@ -69,6 +70,7 @@ struct hv_definition {
     unsigned shared_memory_peers; /* ivshmem whose content is not migrated */
     unsigned cut;                 /* disks and interfaces that did not fit */
     unsigned snapshots;           /* set by the caller: snapshots that the host keeps */
+    enum hv_manager manager;      /* whose mark the guest has */
 };
 
 /* False with ERR_INVALID when the text is no domain definition; then nothing is set. */

@@ -24,6 +24,7 @@ struct hv_host {
     char listen[HV_TEXT_MAX];   /* where it listens for the stream; empty: migration_host if that is
                                    an address, else libvirt decides */
     char tls_name[HV_TEXT_MAX]; /* name in its certificate, if streams go to another one */
+    bool observe;               /* it is only read: no read-write connection, no probe, no order */
     bool tls;                   /* its QEMU is set up for TLS: the stream is encrypted */
     char helper[HV_URI_MAX];    /* address of its `ferry hostd`; empty: it has none */
     char helper_secret[HV_SECRET_MAX]; /* the secret of that helper */

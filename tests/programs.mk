@@ -14,7 +14,7 @@ TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
 TESTS_model := job_fields labels ledger migratable migration_config host_requirements object_kind paths persist phase \
 	policy publish* pending_change settings
-TESTS_control := admission backoff configure control objects orphans effects limits marks pause pending prepare* queue_order quota \
+TESTS_control := admission backoff configure control objects observed orphans effects limits marks pause pending prepare* queue_order quota \
 	reconcile stranded transitions wakes
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
@@ -28,7 +28,7 @@ TESTS_metrics := metrics* prom
 TESTS_api := api* feed http_guard http_reply list_keep web_config cli_explain cli_override
 TESTS_cli := cli_control cli_doctor cli_documents cli_explain_file cli_habits cli_hook cli_human cli_move cli_pages cli_past cli_terminal \
 	cli_serve cli_token config config_dir fold follow notify progress top
-TESTS_fleet := bench chaos clock_jumps configure_sim day analysis feed_sim forecast_sim internal_error judged lawbook missed replay_sim split_sim \
+TESTS_fleet := bench chaos clock_jumps configure_sim day analysis feed_sim forecast_sim internal_error judged lawbook missed observed_sim replay_sim split_sim \
 	volumes_sim
 TESTS_cases := cases likeness
 TESTS_laws := fleet_laws

@@ -301,7 +301,7 @@ static void settings(struct buf *out, const struct postmortem *pm)
     if (pm->n_settings > 0)
         facts(out, pm->settings, pm->n_settings);
     buf_addf(out, "<p class=\"dim\">%s</p>\n",
-             !frozen               ? "Not handed off: no policy is frozen."
+             !frozen               ? "Not handed off by Ferry: no policy is frozen."
              : pm->n_settings == 0 ? "All settings have their defaults."
                                    : "All other settings have their defaults.");
 }

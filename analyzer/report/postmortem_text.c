@@ -226,7 +226,7 @@ static void settings(const struct writer *writer, const struct postmortem *pm)
     heading(writer, "Effective policy");
     if (pm->n_settings == 0) {
         item(writer, pm->archive->job.call.config_json[0] == '\0'
-                         ? "Not handed off: no policy is frozen."
+                         ? "Not handed off by Ferry: no policy is frozen."
                          : "All settings have their defaults.");
         return;
     }

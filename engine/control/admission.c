@@ -117,6 +117,8 @@ static bool check_free(struct fleet *f, const struct guest *guest, const struct 
     if (state == HV_STATE_SHUTOFF || state == HV_STATE_CRASHED || state == HV_STATE_NONE)
         return err_set(err, ERR_REFUSED, "Cannot migrate VMI in finalized state.");
     const struct domain *owner = guest->owner;
+    if (!fleet_may_act(owner->node, err))
+        return false;
     if (volumes != NULL ? !volumes_check(volumes, owner->requirements, &owner->migratable, err)
                         : !check_migratable(&owner->migratable, err))
         return false;
@@ -170,7 +172,10 @@ static bool check_target(struct fleet *f, const char *target, const struct guest
                        "node %s is the only node; there is no target to migrate to", source);
     if (target[0] == '\0')
         return true;
-    if (fleet_node(f, target) == NULL) {
+    const struct node *node = fleet_node(f, target);
+    if (node != NULL && !fleet_may_act(node, err))
+        return false;
+    if (node == NULL) {
         char others[256];
         list_other_nodes(f, source, others, sizeof others);
         return err_set(err, ERR_UNPROCESSABLE, "target node \"%s\" is not configured; valid: %s",

@@ -9,7 +9,7 @@ bool configure_reconnects(const struct hv_host *a, const struct hv_host *b)
 {
     return !text_equal(a->uri, b->uri) || !text_equal(a->peer_uri, b->peer_uri) ||
            !text_equal(a->migration_host, b->migration_host) || !text_equal(a->listen, b->listen) ||
-           !text_equal(a->tls_name, b->tls_name) || a->tls != b->tls ||
+           !text_equal(a->tls_name, b->tls_name) || a->tls != b->tls || a->observe != b->observe ||
            !text_equal(a->helper, b->helper) || !text_equal(a->helper_secret, b->helper_secret) ||
            a->port_min != b->port_min || a->port_max != b->port_max ||
            a->keepalive_interval_s != b->keepalive_interval_s ||
@@ -30,6 +30,9 @@ static const struct job *job_of(struct fleet *f, const struct node *node)
 {
     for (const struct job *job = f->active; job != NULL; job = job->links.hh_guest.next)
         if (job_needs(f, job, node))
+            return job;
+    for (const struct job *job = f->observed.jobs; job != NULL; job = job->links.hh_guest.next)
+        if (text_equal(job->source, node->name) || text_equal(job->target, node->name))
             return job;
     return NULL;
 }

@@ -242,6 +242,8 @@ bool drain_may_begin(struct fleet *f, const struct object *object, struct err *e
     const struct object *other = NULL;
     if (fleet_node(f, drain->node) == NULL)
         return err_set(err, ERR_NOT_FOUND, "node %s not found", drain->node);
+    if (!fleet_may_act(fleet_node(f, drain->node), err))
+        return false;
     DL_FOREACH(f->of_kind[OBJECT_DRAIN], other)
     {
         if (other != object && other->drain != NULL && !drain_is_final(other->drain->state) &&

@@ -118,6 +118,8 @@ bool objects_evict(struct fleet *f, const struct eviction_request *request, stru
     struct guest *guest = find(f, request, &is_target);
     if (guest == NULL)
         return err_set(err, ERR_NOT_FOUND, "pods \"%s\" not found", request->pod);
+    if (!fleet_may_act(guest->owner->node, err))
+        return false;
     const char *node = guest->owner->node->name;
     struct eviction_case c = {
         .ours = domain_is_up(guest->owner),

@@ -94,7 +94,7 @@ static void clear(struct domain *domain, struct moment now, struct effects *fx)
 {
     struct domain_mark *mark = domain->mark;
     if (mark->tries >= CLEAR_TRIES_MAX || now.mono_ms < mark->next_ms || !domain->node->connected ||
-        is_between_hosts(domain))
+        domain->node->host.observe || is_between_hosts(domain))
         return;
     mark->next_ms = now.mono_ms + ((int64_t)CLEAR_AGAIN_MS << mark->tries);
     mark->tries++;

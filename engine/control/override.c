@@ -92,6 +92,10 @@ bool override_apply(struct fleet *f, const struct resolve_request *request, stru
         return err_set(err, ERR_NOT_FOUND,
                        "virtualmachineinstancemigrations.kubevirt.io \"%s\" not found",
                        request->name);
+    if (request->kind == RESOLVE_RECOVER && job_is_observed(job))
+        return err_set(err, ERR_REFUSED,
+                       "migration %s was started by somebody else: Ferry only observes it",
+                       job->name);
     if (request->kind == RESOLVE_RECOVER)
         job->unconfirmed = false; /* the operator has looked */
     bool accepted = request->kind == RESOLVE_RECOVER

@@ -85,6 +85,12 @@ static bool is_schedulable(struct placement_scan *scan, const struct node *node,
            no(detail, "%s", node->cordoned_by_drain ? "node is being drained" : "node is cordoned");
 }
 
+static bool is_managed(struct placement_scan *scan, const struct node *node, char *detail)
+{
+    (void)scan;
+    return !node->host.observe || no(detail, "node is in observe mode");
+}
+
 /* A node that did not list its guests since it connected may be full. */
 static bool is_ready(struct placement_scan *scan, const struct node *node, char *detail)
 {
@@ -455,6 +461,7 @@ static const struct {
     [REJECT_NOT_WANTED] = {SCAN_CHEAP, is_requested},
     [REJECT_SELECTOR] = {SCAN_CHEAP, meets_request},
     [REJECT_GUEST_SELECTOR] = {SCAN_CHEAP, meets_guest},
+    [REJECT_OBSERVED_ONLY] = {SCAN_CHEAP, is_managed},
     [REJECT_CORDONED] = {SCAN_CHEAP, is_schedulable},
     [REJECT_NOT_READY] = {SCAN_CHEAP, is_ready},
     [REJECT_VERSIONS] = {SCAN_CHEAP, can_start},

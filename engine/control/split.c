@@ -77,7 +77,7 @@ static void confirm_one_copy(struct fleet *f, struct guest *guest, struct moment
 static void inspect(struct fleet *f, struct guest *guest, struct moment now, struct effects *fx)
 {
     struct guest_split *split = &guest->split;
-    const struct job *job = fleet_active_job(f, guest->uuid);
+    const struct job *job = fleet_moving_job(f, guest->uuid);
     int64_t next_ms = now.mono_ms + SOON_MS;
     bool observes =
         job != NULL && job->epoch > 0 && !job->frozen; /* the job observes both hosts itself */

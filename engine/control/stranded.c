@@ -10,8 +10,8 @@ enum { STRANDED_MS = 60000, SOON_MS = 1000, ANSWER_MS = 10000 };
  * this state. */
 static bool is_known_to_a_job(struct fleet *f, const struct guest *guest)
 {
-    const struct job *job = fleet_active_job(f, guest->uuid);
-    if (job != NULL && job->epoch > 0)
+    const struct job *job = fleet_moving_job(f, guest->uuid);
+    if (job != NULL)
         return true;
     job = fleet_newest_finished(f, guest->uuid);
     return job != NULL &&

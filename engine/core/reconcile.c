@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/control/advance.h"
 #include "engine/control/drain.h"
+#include "engine/control/observed.h"
 #include "engine/control/orphans.h"
 #include "engine/control/pending_changes.h"
 #include "engine/control/placement.h"
@@ -35,6 +36,13 @@
 static struct job *active_job(struct fleet *f, const char *guest_uuid)
 {
     struct job *job = fleet_active_job(f, guest_uuid);
+    return job != NULL && !job->frozen ? job : NULL;
+}
+
+/* The same of the migration that somebody else started. */
+static struct job *observed_job(struct fleet *f, const char *guest_uuid)
+{
+    struct job *job = fleet_observed_job(f, guest_uuid);
     return job != NULL && !job->frozen ? job : NULL;
 }
 
@@ -107,6 +115,7 @@ static void on_guests(struct fleet *f, const struct input *input, struct moment 
     if (node == NULL)
         return;
     fleet_apply_list(f, node, input->of.guests, now.wall_ms);
+    observed_listed(f, node, now);
 }
 
 /* ---- definitions ---- */
@@ -156,11 +165,33 @@ static void on_volumes(struct fleet *f, const struct input *input, struct moment
     advance_job(f, job, now, fx);
 }
 
+/* An event about somebody else's migration: what it shows is noted, and both hosts are observed. */
+static void observed_job_event(struct fleet *f, struct job *job, const struct hv_event *event,
+                               struct moment now, struct effects *fx)
+{
+    bool at_source = strcmp(event->host, job->source) == 0;
+    bool at_target = strcmp(event->host, job->target) == 0;
+    if (at_source && event->kind == HV_EVENT_JOB_COMPLETED)
+        job->call.over = true; /* the source's job ended with a success */
+    if ((!at_source && !at_target) || event->kind != HV_EVENT_LIFECYCLE)
+        return;
+    /* libvirt's detail 7 of SUSPENDED: the source stopped for post-copy. */
+    if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == 7)
+        move_mode(job, MODE_POSTCOPY, "post-copy began", now, fx);
+    resolve_event(job, at_target, event);
+    job->resolution.next_round_ms = now.mono_ms; /* a change: observe at once */
+    advance_job(f, job, now, fx);
+}
+
 static void on_event(struct fleet *f, const struct input *input, struct moment now,
                      struct effects *fx)
 {
     const struct hv_event *event = &input->of.event;
-    struct job *job = active_job(f, event->guest);
+    struct job *job = observed_job(f, event->guest);
+    if (job != NULL)
+        observed_job_event(f, job, event, now, fx);
+    observed_event(f, event, now, fx);
+    job = active_job(f, event->guest);
     if (job == NULL || job->epoch == 0)
         return;
     bool at_source = strcmp(event->host, job->source) == 0;
@@ -206,7 +237,9 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     stream_sample(job, sample, now);
     if (sample->source == SAMPLE_COMPLETED)
         final_statistics(f, job, &sample->stats, "event");
-    if (job->phase == PHASE_RUNNING) {
+    if (job->phase == PHASE_RUNNING && job_is_observed(job)) {
+        fleet_settle_job(f, job);
+    } else if (job->phase == PHASE_RUNNING) {
         monitor_driver_step(f, job, sample, now, fx);
         if (job->abort.asked)
             advance_job(f, job, now, fx);
@@ -217,6 +250,15 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
         return;
     move_seen(f, job, now, fx);
     advance_job(f, job, now, fx);
+}
+
+/* The side of this job that was queried under that number; NULL: none was. */
+static struct job_side *side_asked(struct job *job, uint64_t id)
+{
+    if (job != NULL && job->resolution.source_side.query_id == id)
+        return &job->resolution.source_side;
+    return job != NULL && job->resolution.target_side.query_id == id ? &job->resolution.target_side
+                                                                     : NULL;
 }
 
 static void on_observed(struct fleet *f, const struct input *input, struct moment now,
@@ -230,14 +272,12 @@ static void on_observed(struct fleet *f, const struct input *input, struct momen
         fleet_settle_job(f, job);
         return;
     }
-    job = active_job(f, input->guest);
+    job = observed_job(f, input->guest);
+    if (side_asked(job, input->id) == NULL)
+        job = active_job(f, input->guest);
     if (job == NULL)
         return;
-    struct job_side *side = NULL;
-    if (job->resolution.source_side.query_id == input->id)
-        side = &job->resolution.source_side;
-    else if (job->resolution.target_side.query_id == input->id)
-        side = &job->resolution.target_side;
+    struct job_side *side = side_asked(job, input->id);
     if (side == NULL) {
         if (monitor_driver_target_seen(f, job, input->id, &input->of.observation, now, fx))
             fleet_settle_job(f, job);
@@ -273,7 +313,9 @@ static enum job_seen read_job(const struct input *input)
 static void on_ask_job(struct fleet *f, const struct input *input, struct moment now,
                        struct effects *fx)
 {
-    struct job *job = active_job(f, input->guest);
+    struct job *job = observed_job(f, input->guest);
+    if (job == NULL || job->resolution.hv_job_question != input->id)
+        job = active_job(f, input->guest);
     if (job == NULL || job->resolution.hv_job_question != input->id)
         return;
     job->resolution.hv_job_question = 0;
@@ -413,6 +455,7 @@ static void on_tick(struct fleet *f, struct moment now, struct effects *fx)
     pending_changes_tick(f, now, fx);
     split_tick(f, now, fx);
     stranded_tick(f, now, fx);
+    observed_tick(f, now, fx);
     orphans_tick(f, now, fx);
 }
 
@@ -500,6 +543,9 @@ int64_t reconcile_next_ms(const struct fleet *f, int64_t now_ms)
     guest = heap_top(&f->stranded);
     if (guest != NULL && guest->stranded.timer.first < next_ms)
         next_ms = guest->stranded.timer.first;
+    guest = heap_top(&f->observed.passing);
+    if (guest != NULL && guest->passage.timer.first < next_ms)
+        next_ms = guest->passage.timer.first;
     for (const struct object *o = f->of_kind[OBJECT_DRAIN]; o != NULL; o = o->next)
         if (!drain_is_final(o->drain->state) && o->drain->next_ms < next_ms)
             next_ms = o->drain->next_ms;

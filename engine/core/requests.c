@@ -52,6 +52,11 @@ static bool on_cancel(struct fleet *f, const struct input *input, struct moment 
             "migration %s is frozen by an internal error (%.200s); `ferry recover` adopts "
             "it, `ferry resolve` ends it",
             job->name, job->wait.reason);
+    if (job_is_observed(job) && !phase_is_final(job->phase))
+        return err_set(err, ERR_REFUSED,
+                       "migration %s was started by somebody else: Ferry only observes it, and "
+                       "does not stop it",
+                       job->name);
     if (phase_is_final(job->phase)) {
         if (!input->of.cancel.remove)
             return err_set(err, ERR_REFUSED, "migration %s has already ended (%s)", job->name,

@@ -163,7 +163,8 @@ void expect_ended(struct fleet *f, struct job *job, struct moment now, struct ef
 
 void expect_learn(struct fleet *f, const struct job *job)
 {
-    paths_learn(&f->paths, job);
+    if (!job_is_observed(job)) /* its limits are not known */
+        paths_learn(&f->paths, job);
 }
 
 void expect_restore(struct fleet *f)
@@ -189,6 +190,8 @@ bool expect_may_measure(const struct fleet *f, const struct guest *guest, struct
         return err_set(err, ERR_REFUSED, "the guest does not run");
     if (!at->node->connected)
         return err_set(err, ERR_REFUSED, "node %s is unreachable", at->node->name);
+    if (at->node->host.observe)
+        return err_set(err, ERR_REFUSED, "node %s is in observe mode", at->node->name);
     if (job != NULL && phase_is_busy(job->phase))
         return err_set(err, ERR_REFUSED, "the guest is being migrated");
     return true;

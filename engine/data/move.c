@@ -73,6 +73,14 @@ static void fill_mark(const struct fleet *f, const struct job *job, struct hv_ma
     TEXT_SET(out_mark->target, job->target);
 }
 
+void move_watch(const struct job *job, struct moment now, struct effects *fx)
+{
+    struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
+    TEXT_SET(watch->of.act.node, job->source);
+    TEXT_SET(watch->of.act.guest, job->guest_uuid);
+    watch->of.act.next_seq = job->monitor.next_sample_seq;
+}
+
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     const struct hv_observation *observation = &job->resolution.source_side.observation;
@@ -92,10 +100,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
                                     .node = job->source,
                                     .argument = port};
     order_open(f, job, ORDER_MIGRATE, &spec, now, fx);
-    struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
-    TEXT_SET(watch->of.act.node, job->source);
-    TEXT_SET(watch->of.act.guest, job->guest_uuid);
-    watch->of.act.next_seq = job->monitor.next_sample_seq;
+    move_watch(job, now, fx);
 
     job->call.over = job->call.withdrawn = false;
     job->stream.switched = job->stream.unseen = job->stream.received = false;
@@ -182,7 +187,7 @@ void move_ask_abort(struct job *job, const char *requester, enum abort_cause cau
                     struct moment now, struct effects *fx)
 {
     bool again = job->abort.status == ABORT_FAILED && job->mode != MODE_POSTCOPY;
-    if (phase_is_final(job->phase) || (job->abort.asked && !again))
+    if (phase_is_final(job->phase) || job_is_observed(job) || (job->abort.asked && !again))
         return;
     job->abort.asked = true;
     job->abort.accepted = false;
@@ -301,13 +306,18 @@ static void remember(struct job *job)
 
 bool move_is_ours(const struct job *job)
 {
-    return order_is_out(job, ORDER_MIGRATE) || (job->stream.received && !job->resolution.foreign);
+    return order_is_out(job, ORDER_MIGRATE) ||
+           (job->stream.received && !job->resolution.foreign && !job_is_observed(job));
 }
 
 void move_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     remember(job);
     job->queue.wake_ms = now.mono_ms + 1000;
+    if (job_is_observed(job)) { /* somebody else's: its outcome is read, nothing is ordered */
+        resolve_advance(f, job, now, fx);
+        return;
+    }
     if (job->unconfirmed && !job->abort.asked) { /* from a backup: it may be long over */
         resolve_advance(f, job, now, fx);
         return;
@@ -333,7 +343,8 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
 {
     job->adopted = job->stream.unseen = job->stream.target_unseen = true;
     job->changed = true;
-    monitor_driver_begin(f, job);
+    if (!job_is_observed(job))
+        monitor_driver_begin(f, job);
     job->resolution.hv_job = JOB_SEEN_UNKNOWN;
     stream_begin(job, now);
     if (job->orders[ORDER_MIGRATE].seq != 0) { /* its answer died with the process that gave it */
@@ -346,10 +357,7 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     effects_event(fx, job, now.wall_ms, false, "Adopted",
                   "Adopted after a restart in phase %s; reading both nodes.",
                   phase_name(job->phase));
-    struct effect *watch = effects_add(fx, EFFECT_DO_WATCH, job, now.wall_ms);
-    TEXT_SET(watch->of.act.node, job->source);
-    TEXT_SET(watch->of.act.guest, job->guest_uuid);
-    watch->of.act.next_seq = job->monitor.next_sample_seq;
+    move_watch(job, now, fx);
     job->abort.asked_ms = now.mono_ms;
     resolve_begin(job, now);
 }

@@ -16,6 +16,8 @@ void move_seen(struct fleet *f, struct job *job, struct moment now, struct effec
 /* The mode changed on the hosts (post-copy started). */
 void move_mode(struct job *job, enum mode mode, const char *cause, struct moment now,
                struct effects *fx);
+/* Has the collector sample it, on its source. */
+void move_watch(const struct job *job, struct moment now, struct effects *fx);
 /* The migrate call was answered. */
 void move_called(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* The abort call was answered. */

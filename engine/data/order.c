@@ -1,6 +1,7 @@
 /* order.c - see order.h. */
 #include "engine/data/order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ void order_open(struct fleet *f, struct job *job, enum order which, const struct
                 struct moment now, struct effects *fx)
 {
     struct job_order *order = &job->orders[which];
+    assert(!job_is_observed(job)); /* somebody else's migration */
     if (is_repeated(job, order, spec)) {
         order->id = ++f->next_call_id;
         order->times++;

@@ -429,11 +429,9 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
         bool dead = job->recovery.path == HV_PATH_DEAD;
         show(job, RECOVERY_EXHAUSTED,
              dead ? "Post-copy broken, both sides are alive, the path between them is dead; `ferry "
-                    "recover` "
-                    "tries again"
+                    "recover` tries again"
                   : "Post-copy broken, both sides are alive, no attempt worked in time; `ferry "
-                    "recover` tries "
-                    "again",
+                    "recover` tries again",
              now, fx);
         return false;
     }
@@ -483,6 +481,8 @@ bool recovery_advance(struct fleet *f, struct job *job, int64_t stable_ms, struc
                       ownership_side(&job->resolution.target_side.observation));
     if (plan == RECOVER_NOT || job->phase != PHASE_RUNNING)
         return false;
+    if (job_is_observed(job) && plan != RECOVER_GONE)
+        return is_whole(job); /* to mend it is not Ferry's */
     job->resolution.guest_at = GUEST_AT_UNKNOWN;
     note_death(f, job, now, fx);
     if (plan == RECOVER_GONE) {

@@ -84,6 +84,11 @@ static void finish_on_source(struct fleet *f, struct job *job, struct moment now
         ending.outcome = OUTCOME_ABORTED;
         (void)snprintf(ending.reason, sizeof ending.reason, "aborted by %s: %.400s",
                        job->abort.requester, job->abort.why);
+    } else if (job_is_observed(job)) { /* whoever started it got the error */
+        (void)snprintf(ending.reason, sizeof ending.reason,
+                       "a migration that somebody else started ended and the guest stayed on %s; "
+                       "who started it knows why",
+                       job->source);
     } else {
         reason_from_error(job, true, ending.reason, sizeof ending.reason);
         name_remedy(job, ending.reason);
@@ -97,11 +102,13 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
                              struct effects *fx)
 {
     struct step_ending ending = {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET};
-    if (userpause_holds(f, job, now, fx))
+    bool observed = job_is_observed(job);
+    if (!observed && userpause_holds(f, job, now, fx))
         return; /* to be paused there first, as on the source */
-    if (carry_holds(f, job, now, fx))
+    if (!observed && carry_holds(f, job, now, fx))
         return;
-    carry_ended(job, now, fx);
+    if (!observed)
+        carry_ended(job, now, fx);
     recovery_arrived(job, now, fx);
     if (job->abort.asked)
         job->abort.status = ABORT_FAILED; /* the migration completed before the abort */
@@ -330,13 +337,15 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         return; /* it ran on both: an unreachable host ends nothing */
     }
     job->resolution.guest_at = GUEST_AT_SOURCE;
-    if (!may_be_ours(f, job, target, now, fx)) {
+    bool observed = job_is_observed(job);
+    if (!observed && !may_be_ours(f, job, target, now, fx)) {
         finish_foreign(f, job, now, fx);
         return;
     }
     if (!over)
         job->resolution.ownership_since_ms = now.mono_ms; /* "no job" must last by itself */
-    if (job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->call.over && move_is_ours(job)) {
+    if (job->resolution.hv_job == JOB_SEEN_ACTIVE && !job->call.over &&
+        (observed || move_is_ours(job))) {
         job->changed = job->changed || job->resolving;
         job->resolving =
             false; /* the migration simply runs, without a call of this process; it is observed */
@@ -357,9 +366,9 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         report(f, job, target == SIDE_BLIND ? OWNERSHIP_BLIND : OWNERSHIP_WAIT, NULL, now, fx);
         return; /* not resumed while the target may run it */
     }
-    if (monitor_driver_resume_guest(f, job, now, fx))
+    if (!observed && monitor_driver_resume_guest(f, job, now, fx))
         return; /* Ferry paused it: resumed before the final step */
-    if (userpause_holds_source(f, job, now, fx))
+    if (!observed && userpause_holds_source(f, job, now, fx))
         return; /* its user paused it: paused again before the final step */
     bool never_moved = job->phase == PHASE_TARGET_READY && !job->call.moved;
     if ((!job->call.over || may_be_port(f, job)) && never_moved &&
@@ -418,7 +427,7 @@ static bool resume_leftover(struct fleet *f, struct job *job, int64_t stable_ms,
                         stream->postcopy_ordered || job->mode == MODE_POSTCOPY ||
                         gone_elsewhere(f, job) != NULL;
     bool stays_paused = job->userpause.requested || (job->call.flags & HV_MIGRATE_PAUSED) != 0;
-    if (!left || may_have_run || stays_paused)
+    if (!left || may_have_run || stays_paused || job_is_observed(job))
         return false;
     if (!fresh || !f->store_ok)
         return true; /* the next round will be */
@@ -439,7 +448,7 @@ static bool is_moved_by_others(struct fleet *f, struct job *job, enum ownership_
         source == SIDE_MOVING || source == SIDE_POSTCOPY || source == SIDE_POSTCOPY_FAILED;
     const struct domain *elsewhere =
         leaves && ownership_is_gone(target) ? gone_elsewhere(f, job) : NULL;
-    if (elsewhere == NULL || order_is_out(job, ORDER_MIGRATE))
+    if (elsewhere == NULL || order_is_out(job, ORDER_MIGRATE) || job_is_observed(job))
         return false;
     char text[JOB_NOTE_MAX];
     (void)snprintf(text, sizeof text, "Somebody else migrates the guest to %.64s; left alone",
@@ -490,8 +499,10 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
     bool settled = stable_ms >= SETTLED_MS;
     if (settled) /* the two observations of one round may straddle the switch-over */
         stray_note_split(f, job, ownership, now);
-    stray_seen(f, job, stable_ms, now, fx);
-    userpause_seen(job, now, fx);
+    if (!job_is_observed(job)) {
+        stray_seen(f, job, stable_ms, now, fx);
+        userpause_seen(job, now, fx);
+    }
     bool holds_part =
         source == SIDE_POSTCOPY || source == SIDE_POSTCOPY_FAILED || source == SIDE_MOVING;
     if (is_moved_by_others(f, job, source, target, now, fx) ||

@@ -157,6 +157,9 @@ static bool submit_locked(struct libvirt *libvirt, const struct hv_request *requ
     struct host *host = libvirt_hosts_find(libvirt, request->host);
     if (host == NULL)
         return err_set(err, ERR_NOT_FOUND, "no host '%s' is configured", request->host);
+    if (host->config.observe && hv_call_access(request->call) != HV_ACCESS_OBSERVE)
+        return err_set(err, ERR_REFUSED, "host '%s' is in observe mode: %s is not called",
+                       request->host, hv_call_name(request->call));
     struct job *job = job_new(libvirt, host, request, err);
     if (job == NULL)
         return false;

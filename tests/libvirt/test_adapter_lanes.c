@@ -30,6 +30,35 @@ static void each_lane_has_a_connection_of_its_own_kind(void **state)
     }
 }
 
+/* A law over call.def. */
+static void a_host_in_observe_mode_is_only_read(void **state)
+{
+    struct world *world = *state;
+    static const struct hv_host host = {.name = "h1", .uri = "fake://h1", .observe = true};
+    struct hv_event_sink sink = {on_event, world};
+    struct err none = {0};
+    world->hv = libvirt_new(&host, 1, &still_clock, &sink, &none);
+    assert_non_null(world->hv);
+    assert_int_equal(next_event(world).kind, HV_EVENT_CONNECTED);
+    for (enum hv_call call = 0; call < HV_CALL_COUNT; call++) {
+        struct hv_request request = request_of(world, call);
+        struct err err = {0};
+        bool reads = hv_call_access(call) == HV_ACCESS_OBSERVE;
+        if (reads) {
+            struct hv_reply reply = answer(world, call);
+            hv_reply_fini(&reply);
+            continue;
+        }
+        assert_false(submit(world, &request, &err));
+        assert_int_equal(err.code, ERR_REFUSED);
+        assert_non_null(strstr(err.text, "observe mode"));
+        assert_non_null(strstr(err.text, hv_call_name(call)));
+    }
+    pass_ms(60000);
+    assert_int_equal(fake_count("virConnectOpen"), 0);
+    assert_true(fake_count("virConnectOpenReadOnly") > 0);
+}
+
 static void a_reply_names_its_request_and_its_times(void **state)
 {
     struct world *world = *state;
@@ -350,6 +379,7 @@ TEST_FILE(test_adapter_lanes)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(each_lane_has_a_connection_of_its_own_kind),
+        TEST(a_host_in_observe_mode_is_only_read),
         TEST(a_reply_names_its_request_and_its_times),
         TEST(what_a_request_borrows_is_copied),
         TEST(an_order_waits_for_no_other),

@@ -180,6 +180,7 @@ void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host)
     struct err err = {0};
     (void)snprintf(host->name, sizeof host->name, "h%zu", i);
     TEXT_SET(fs->hosts[i].name, host->name);
+    fs->hosts[i].observe = fs->observes;
     TEXT_SET(fs->hosts[i].migration_host, "192.0.2.1"); /* an address: ports can be chosen */
     if (host->libvirt_version == 0 && i % 3 == 1)
         host->libvirt_version = 11003000; /* ends when it is asked to resume a post-copy */

@@ -34,6 +34,7 @@ struct fleet_sim {
     uint64_t random, seed;
     uint64_t finished[OUTCOME_COUNT];
     bool wants_snapshots;
+    bool observes;                     /* all hosts are in observe mode; before they are added */
     const struct snapshot *snapshot;   /* newest, if wanted */
     char last_name[SNAPSHOT_NAME_MAX]; /* of a job that took a step not long ago */
     /* Told of every job that ends; may be NULL. */

@@ -44,6 +44,7 @@ static const char full[] = "hosts:\n"
                            "  bandwidthPerNode: 1Gi\n"
                            "  memoryOvercommit: 150\n"
                            "  cpuAllocationRatio: 4\n"
+                           "  allowManagedElsewhere: true\n"
                            "  maxDowntimeMs: 300\n"
                            "  experimental:\n"
                            "    compression: zstd\n"
@@ -94,6 +95,7 @@ static void a_full_file_fills_every_field(void **state)
     assert_int_equal(c->bandwidth_per_node, 1 << 30);
     assert_int_equal(c->memory_overcommit_percent, 150);
     assert_int_equal(c->vcpus_per_cpu, 4);
+    assert_true(c->allow_managed);
     assert_int_equal(c->migration.max_downtime_ms, 300);
     assert_int_equal(c->migration.compression, COMPRESSION_ZSTD);
     assert_true(c->migration.ewma_alpha > 0.24 && c->migration.ewma_alpha < 0.26);
@@ -139,6 +141,7 @@ static void missing_settings_have_kubevirts_defaults(void **state)
     assert_int_equal(c->parallel_inbound_per_node, 2);
     assert_int_equal(c->memory_overcommit_percent, 100);
     assert_int_equal(c->vcpus_per_cpu, 10);
+    assert_false(c->allow_managed);
     assert_int_equal(c->bandwidth_per_node, 0);
     assert_int_equal(c->eviction_strategy, STRATEGY_UNSET);
     struct migration_config fallback;
@@ -460,6 +463,24 @@ static void bandwidth_is_mib_or_a_quantity_of_bytes(void **state)
     }
 }
 
+static void a_host_is_in_its_own_mode_or_the_fleets(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    OWNED(config) c = parse("mode: observe\n"
+                            "hosts:\n- {name: a, uri: 'qemu:///a'}\n"
+                            "- {name: b, uri: 'qemu:///b', mode: manage}\n",
+                            &err);
+    assert_string_equal(err.text, "");
+    assert_true(c->hosts[0].observe && !c->hosts[1].observe);
+    OWNED(config) d = parse("hosts:\n- {name: a, uri: 'qemu:///a'}\n"
+                            "- {name: b, uri: 'qemu:///b', mode: observe}\n",
+                            &err);
+    assert_true(!d->hosts[0].observe && d->hosts[1].observe);
+    assert_null(parse(ONE_HOST "mode: watch\n", &err));
+    assert_string_equal(err.text, "ferry.yaml:4: mode 'watch' is neither observe nor manage");
+}
+
 /* Every part that can change, one at a time. */
 static const struct {
     const char *text, *word;
@@ -471,6 +492,10 @@ static const struct {
     {ONE_HOST "- name: h2\n  uri: qemu:///system\n", "hosts"},
     {ONE_HOST "  listen: 10.0.0.1\n", "hosts"},
     {ONE_HOST "  tls: true\n", "hosts"},
+    {ONE_HOST "  mode: observe\n", "hosts"},
+    {ONE_HOST "mode: observe\n", "hosts"},
+    {ONE_HOST "mode: manage\n", NULL},
+    {ONE_HOST "migrations: {allowManagedElsewhere: true}\n", "migrations.allowManagedElsewhere"},
     {ONE_HOST "  tlsName: h1.example\n", "hosts"},
     {ONE_HOST "state: /x\n", "state"},
     {ONE_HOST "store: postgresql://h/d\n", "store"},
@@ -561,6 +586,7 @@ TEST_FILE(test_config)
         cmocka_unit_test(a_helper_has_its_hosts_secret_or_the_files),
         cmocka_unit_test(every_setting_is_read_and_checked_at_its_line),
         cmocka_unit_test(bandwidth_is_mib_or_a_quantity_of_bytes),
+        cmocka_unit_test(a_host_is_in_its_own_mode_or_the_fleets),
         cmocka_unit_test(a_change_names_its_part),
         cmocka_unit_test(ten_thousand_hosts_fit_and_one_more_does_not),
         cmocka_unit_test(a_missing_file_is_named),

@@ -11,7 +11,10 @@
 
 static const char *const paths[] = {"/srv/shared", "/mnt/nfs/"};
 static const char *const pools[] = {"san"};
-static const struct migratable_config shared = {paths, COUNT(paths), pools, COUNT(pools), false};
+static const struct migratable_config shared = {.shared_paths = paths,
+                                                .n_shared_paths = COUNT(paths),
+                                                .shared_pools = pools,
+                                                .n_shared_pools = COUNT(pools)};
 
 /* The rows that apply to a domain of these parts. */
 static struct migratable evaluate(const char *parts, const struct migratable_config *config)
@@ -32,6 +35,10 @@ static struct migratable evaluate(const char *parts, const struct migratable_con
 #define DISK(type, source) \
     DEVICE("<disk type='" type "'><source " source "/><target dev='vda'/></disk>")
 #define CPU(mode, rest) "<cpu mode='" mode "'" rest "</cpu>"
+#define METADATA(text) "<metadata>" text "</metadata>"
+#define OWN(text) "<f:guest xmlns:f='urn:ferry:domain:1'>" text "</f:guest>"
+#define SYSINFO(entry, text) \
+    "<sysinfo type='smbios'><system><entry name='" entry "'>" text "</entry></system></sysinfo>"
 #define INVTSC "><feature policy='require' name='invtsc'/>"
 
 static const struct {
@@ -39,6 +46,21 @@ static const struct {
     uint32_t rows;
 } stories[] = {
     {"", 0},
+    {METADATA("<nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.0'/>"),
+     ROW(MANAGED)},
+    {METADATA("<i xmlns='http://openstack.org/xmlns/libvirt/nova/1.1'/>"), ROW(MANAGED)},
+    {METADATA("<v:vm xmlns:v='http://ovirt.org/vm/1.0'/>"), ROW(MANAGED)},
+    {METADATA("<kubevirt xmlns='http://kubevirt.io'><uid>u</uid></kubevirt>"), ROW(MANAGED)},
+    {METADATA("<one:vm xmlns:one='http://opennebula.org/xmlns/libvirt/1.0'/>"), ROW(MANAGED)},
+    {SYSINFO("product", "CloudStack KVM Hypervisor"), ROW(MANAGED)},
+    {SYSINFO("manufacturer", "Apache Software Foundation"), ROW(MANAGED)},
+    {SYSINFO("serial", "CloudStack"), 0},
+    {METADATA("<x:app xmlns:x='urn:cockpit'/><app/>text"), 0},
+    {METADATA("<x:vm xmlns:x='http://ovirt.org/'/>"), 0},
+    {METADATA(OWN("<f:managedBy> pacemaker\n</f:managedBy>")), ROW(MANAGED)},
+    {METADATA(OWN("<f:managedBy>our-scripts</f:managedBy>")), ROW(MANAGED)},
+    {METADATA(OWN("<f:managedBy/>")), 0},
+    {METADATA(OWN("")), 0},
     {DEVICE("<interface type='hostdev'/>"), ROW(INTERFACE)},
     {DEVICE("<interface type='vdpa'><source dev='/dev/vhost-vdpa-0'/></interface>"),
      ROW(INTERFACE)},
@@ -110,6 +132,48 @@ static void more_than_can_be_checked_is_not_moved(void **state)
     TEXT_SET(d.disks[0].source, "/srv/shared/long");
     migratable_evaluate(&d, &shared, &m);
     assert_int_equal(m.rows, ROW(DISKS)); /* who knows where the rest of the path leads */
+}
+
+static void a_manager_is_known_by_its_mark_and_may_be_allowed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *parts;
+        enum hv_manager manager;
+        const char *title;
+    } marks[] = {
+        {METADATA("<i xmlns='http://openstack.org/xmlns/libvirt/nova/1.1'/>"), HV_MANAGER_NOVA,
+         "OpenStack Nova"},
+        {METADATA("<v:vm xmlns:v='http://ovirt.org/vm/1.0'/>"), HV_MANAGER_OVIRT, "oVirt"},
+        {METADATA("<k xmlns='http://kubevirt.io'/>"), HV_MANAGER_KUBEVIRT, "KubeVirt"},
+        {METADATA("<o:vm xmlns:o='http://opennebula.org/xmlns/libvirt/1.0'/>"),
+         HV_MANAGER_OPENNEBULA, "OpenNebula"},
+        {SYSINFO("product", "CloudStack KVM Hypervisor"), HV_MANAGER_CLOUDSTACK, "CloudStack"},
+        {METADATA(OWN("<f:managedBy>pacemaker</f:managedBy>")), HV_MANAGER_PACEMAKER, "Pacemaker"},
+        {METADATA(OWN("<f:managedBy>our-scripts</f:managedBy>")), HV_MANAGER_OTHER,
+         "another manager"},
+        /* what the owner wrote by hand comes first, wherever it stands */
+        {METADATA("<v:vm xmlns:v='http://ovirt.org/vm/1.0'/>" OWN(
+             "<f:managedBy>pacemaker</f:managedBy>")),
+         HV_MANAGER_PACEMAKER, "Pacemaker"},
+        {SYSINFO("product", "CloudStack") METADATA("<v:vm xmlns:v='http://ovirt.org/vm/1.0'/>"),
+         HV_MANAGER_OVIRT, "oVirt"},
+    };
+    const struct migratable_config allowed = {.allow_managed = true};
+    char text[MIGRATABLE_TEXT_MAX];
+    for (size_t i = 0; i < COUNT(marks); i++) {
+        struct migratable m = evaluate(marks[i].parts, &shared);
+        assert_int_equal(m.manager, marks[i].manager);
+        assert_int_equal(migratable_first_live(&m), UNMOVABLE_MANAGED);
+        assert_int_equal(migratable_first_storage(&m), UNMOVABLE_MANAGED);
+        unmovable_text(UNMOVABLE_MANAGED, &m, text);
+        assert_non_null(strstr(text, marks[i].title));
+        m = evaluate(marks[i].parts, &allowed);
+        assert_int_equal(m.rows, 0);
+        assert_int_equal(m.manager, marks[i].manager); /* still known */
+    }
+    for (enum hv_manager manager = 0; manager < HV_MANAGER_COUNT; manager++)
+        assert_int_equal(hv_manager_from_name(hv_manager_name(manager)), manager);
 }
 
 static struct migratable evaluate_plugged(const char *live, const char *stored)
@@ -222,6 +286,9 @@ static void law_what_each_row_refuses(void **state)
         assert_int_equal(migratable_first_storage(&m), storage ? row : UNMOVABLE_COUNT);
     }
     struct migratable all = {.known = true, .rows = UINT32_MAX};
+    assert_int_equal(migratable_first_live(&all), UNMOVABLE_MANAGED);
+    assert_int_equal(migratable_first_storage(&all), UNMOVABLE_MANAGED);
+    all.rows &= ~ROW(MANAGED);
     assert_int_equal(migratable_first_live(&all), UNMOVABLE_INTERFACE);
     assert_int_equal(migratable_first_storage(&all), UNMOVABLE_INTERFACE);
 }
@@ -267,6 +334,25 @@ static void a_guest_that_cannot_move_is_refused_with_the_first_reason(void **sta
     assert_string_equal(err.text,
                         "Cannot migrate VMI, Reason: TDXNotLiveMigratable, Message: VMI uses TDX");
     learn(w, "h1", CPU("host-passthrough", ">")); /* a note refuses nothing */
+    err = (struct err){0};
+    assert_true(ask(w, &err));
+    assert_int_equal(w->migrates, 0);
+    core_free(w);
+}
+
+static void a_guest_of_another_manager_is_refused_until_that_lets_it_go(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    struct err err = {0};
+    learn(w, "h1",
+          METADATA("<v:vm xmlns:v='http://ovirt.org/vm/1.0'/>") DISK("file", "file='/var/a'"));
+    assert_false(ask(w, &err));
+    assert_int_equal(err.code, ERR_REFUSED);
+    assert_string_equal(err.text,
+                        "Cannot migrate VMI, Reason: ManagedElsewhere, Message: the guest is "
+                        "managed by oVirt, which may start, stop and move it at any time");
+    learn(w, "h1", ""); /* its manager has let it go */
     err = (struct err){0};
     assert_true(ask(w, &err));
     assert_int_equal(w->migrates, 0);
@@ -343,11 +429,13 @@ TEST_FILE(test_migratable)
         cmocka_unit_test(more_than_can_be_checked_is_not_moved),
         cmocka_unit_test(a_disk_that_was_plugged_in_is_told_apart_from_one_that_belongs_to_it),
         cmocka_unit_test(a_guest_with_snapshots_is_not_moved),
+        cmocka_unit_test(a_manager_is_known_by_its_mark_and_may_be_allowed),
         cmocka_unit_test(an_override_takes_every_disk_for_shared),
         cmocka_unit_test(law_names_differ_and_texts_are_whole),
         cmocka_unit_test(law_every_row_has_a_story),
         cmocka_unit_test(law_what_each_row_refuses),
         cmocka_unit_test(a_guest_that_cannot_move_is_refused_with_the_first_reason),
+        cmocka_unit_test(a_guest_of_another_manager_is_refused_until_that_lets_it_go),
         cmocka_unit_test(only_the_definition_where_it_lives_counts),
         cmocka_unit_test(simulated_guests_can_be_kept_where_they_are),
     };

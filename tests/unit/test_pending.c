@@ -145,6 +145,17 @@ static void store(struct core_world *w)
     core_settle(w);
 }
 
+static void foreign(struct core_world *w) /* to h2; it takes long */
+{
+    struct input input = {
+        .kind = INPUT_EVENT,
+        .of.event = {.kind = HV_EVENT_LIFECYCLE, .a = HV_LIFECYCLE_STARTED, .b = 1, .host = "h2"}};
+    TEXT_SET(input.of.event.guest, CORE_GUEST);
+    w->target = CORE_INCOMING;
+    core_feed(w, &input);
+    guest_busy(w);
+}
+
 static const struct {
     enum pending pending;
     void (*story)(struct core_world *);
@@ -163,6 +174,8 @@ static const struct {
     {PENDING_SOURCE_UNREACHABLE, source_unreachable, PHASE_PENDING, 900, "after 900 s: node h1"},
     {PENDING_GUEST_BUSY, guest_busy, PHASE_PENDING, 900,
      "after 900 s: a migration that Ferry did not start"},
+    {PENDING_FOREIGN, foreign, PHASE_PENDING, 900,
+     "after 900 s: somebody else migrates the guest from h1 to h2 (manager: unknown)"},
     {PENDING_UNSCHEDULABLE, unschedulable, PHASE_PENDING, 300,
      "after 300 s: 0/2 nodes are available: 1 not-ready, 1 source-node"},
     {PENDING_BACKUP, backup, PHASE_PENDING, 3600, "after 3600 s: Waiting for backup of g1"},

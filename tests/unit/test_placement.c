@@ -21,6 +21,10 @@ static void guest_selector(struct stage *s)
 {
     assert_true(labels_set(&s->b->labels, "disk", "hdd"));
 }
+static void observed_only(struct stage *s)
+{
+    s->b->host.observe = true;
+}
 static void cordoned(struct stage *s)
 {
     s->b->cordoned = true;
@@ -151,6 +155,7 @@ static const struct {
     {REJECT_SELECTOR, true, selector, "selector", "label zone is south, must be west"},
     {REJECT_GUEST_SELECTOR, false, guest_selector, "guest-selector",
      "label disk is hdd, must be ssd"},
+    {REJECT_OBSERVED_ONLY, false, observed_only, "observe-mode", "node is in observe mode"},
     {REJECT_CORDONED, false, cordoned, "cordoned", "node is cordoned"},
     {REJECT_NOT_READY, false, not_ready, "not-ready", "no route"},
     {REJECT_VERSIONS, false, versions, "versions",

@@ -90,12 +90,28 @@ static void wait_for_backup(struct fleet *f, struct job *job, const struct guest
         job->queue.wake_ms = now.mono_ms + retry_ms(job);
 }
 
+/* Somebody else migrates it. */
+static bool wait_for_others(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    const struct job *observed = fleet_observed_job(f, job->guest_uuid);
+    if (observed == NULL)
+        return false;
+    step_wait(job, PENDING_FOREIGN, now,
+              "somebody else migrates the guest from %s to %s (manager: %s)", observed->source,
+              observed->target, observed->request.managed_by);
+    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + retry_ms(job))
+        job->queue.wake_ms = now.mono_ms + retry_ms(job);
+    return true;
+}
+
 /* An answer later than this is not waited for. */
 enum { ANSWER_MS = 10000 };
 
 bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
                    struct effects *fx)
 {
+    if (wait_for_others(f, job, now, fx))
+        return false;
     int64_t age_ms = now.mono_ms - job->resolution.hv_job_asked_ms;
     bool busy =
         job->resolution.hv_job == JOB_SEEN_OTHER || job->resolution.hv_job == JOB_SEEN_ACTIVE;

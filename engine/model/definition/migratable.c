@@ -53,6 +53,7 @@ void unmovable_text(enum unmovable row, const struct migratable *m,
     char count[16];
     (void)snprintf(count, sizeof count, "%u", m->snapshots);
     const char *about = row == UNMOVABLE_SNAPSHOTS ? count
+                        : row == UNMOVABLE_MANAGED ? hv_manager_title(m->manager)
                         : row == UNMOVABLE_HOTPLUG ? m->plugged
                                                    : m->disk;
     if (gap == NULL)
@@ -187,6 +188,7 @@ void migratable_evaluate(const struct hv_definition *d, const struct migratable_
     const struct hv_disk *disk = first_local_disk(d, false, config);
     const struct hv_disk *plugged = first_local_disk(d, true, config);
     const bool applies[UNMOVABLE_COUNT] = {
+        [UNMOVABLE_MANAGED] = d->manager != HV_MANAGER_NONE && !config->allow_managed,
         [UNMOVABLE_INTERFACE] = has_host_interface(d),
         [UNMOVABLE_CPU_MODE] = is_host_cpu(d) && d->cpu_fixed,
         [UNMOVABLE_HOST_DEVICE] = d->host_devices > 0,
@@ -205,7 +207,7 @@ void migratable_evaluate(const struct hv_definition *d, const struct migratable_
         [UNMOVABLE_RESERVATIONS] = has_reservations(d),
         [UNMOVABLE_HOST_CPU] = is_host_cpu(d),
     };
-    *out = (struct migratable){.known = true, .snapshots = d->snapshots};
+    *out = (struct migratable){.known = true, .snapshots = d->snapshots, .manager = d->manager};
     for (enum unmovable row = 0; row < UNMOVABLE_COUNT; row++)
         out->rows |= applies[row] ? 1U << row : 0U;
     if (disk != NULL)

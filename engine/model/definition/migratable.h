@@ -21,6 +21,7 @@ struct migratable { /* zeroed: not known yet */
     char disk[MIGRATABLE_DISK_MAX];    /* the first disk that is not shared */
     char plugged[MIGRATABLE_DISK_MAX]; /* ... of the hot-plugged ones */
     unsigned snapshots;
+    enum hv_manager manager; /* whose mark the guest has */
 };
 
 const char *unmovable_name(enum unmovable row);
@@ -42,7 +43,8 @@ struct migratable_config {           /* borrowed texts */
     size_t n_shared_paths;
     const char *const *shared_pools; /* libvirt storage pools that are the same everywhere */
     size_t n_shared_pools;
-    bool unsafe; /* every disk is declared shared */
+    bool unsafe;        /* every disk is declared shared */
+    bool allow_managed; /* guests of other managers are migrated */
 };
 /* ReadWriteMany in KubeVirt's terms: every host sees the same bytes under the same name. */
 bool migratable_disk_is_shared(const struct hv_disk *disk, const struct migratable_config *config);

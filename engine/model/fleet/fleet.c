@@ -33,6 +33,7 @@ static void free_jobs(struct fleet *f)
 {
     struct job *job, *next;
     HASH_CLEAR(links.hh_guest, f->active);
+    HASH_CLEAR(links.hh_guest, f->observed.jobs);
     HASH_CLEAR(links.hh_name, f->named);
     HASH_CLEAR(links.hh_newest, f->newest);
     heap_fini(&f->queue.ready);
@@ -42,6 +43,7 @@ static void free_jobs(struct fleet *f)
     heap_fini(&f->pending_change);
     heap_fini(&f->split);
     heap_fini(&f->stranded);
+    heap_fini(&f->observed.passing);
     heap_fini(&f->finished);
     free(f->queue.scratch);
     HASH_ITER(hh, f->jobs, job, next)
@@ -162,6 +164,15 @@ struct node *fleet_node(struct fleet *f, const char *name)
     struct node *node = NULL;
     HASH_FIND_STR(f->nodes, name, node);
     return node;
+}
+
+bool fleet_may_act(const struct node *node, struct err *err)
+{
+    return !node->host.observe ||
+           err_set(err, ERR_REFUSED,
+                   "node %s is in observe mode: Ferry only watches there; `mode: manage` in the "
+                   "configuration lets it migrate guests",
+                   node->name);
 }
 
 /* Waiting jobs that it woke forget it. */

@@ -50,10 +50,11 @@ struct fleet_queue {            /* jobs before their hand-off, and what wakes th
 };
 
 struct fleet {
-    struct node *nodes;         /* hash by name */
-    struct guest *guests;       /* hash by uuid */
-    struct job *jobs;           /* hash by uid, insertion order = creation order */
-    struct job *active;         /* hash by guest uuid: the one unfinished job of a guest */
+    struct node *nodes;   /* hash by name */
+    struct guest *guests; /* hash by uuid */
+    struct job *jobs;     /* hash by uid, insertion order = creation order */
+    struct job *active;   /* hash by guest uuid: the one unfinished job of a guest */
+    struct fleet_observed observed;
     struct job *named;          /* hash by namespace/name */
     struct job *newest;         /* hash by guest uuid: its newest finished job; ->older leads on */
     struct guest *guests_named; /* hash by namespace/name; ->next_namesake leads on */
@@ -103,6 +104,8 @@ MUST_CHECK bool fleet_add_node(struct fleet *f, const struct hv_host *host, int6
 void fleet_remove_node(struct fleet *f, struct node *node);
 struct node *fleet_node(struct fleet *f, const char *name); /* or NULL */
 bool fleet_has_helper(struct fleet *f, const char *node);   /* its host has a `ferry hostd` */
+/* May guests be migrated from and to it? Refused in observe mode. */
+bool fleet_may_act(const struct node *node, struct err *err);
 struct guest *fleet_guest(struct fleet *f, const char *uuid);
 /* By namespace and name; *out_count: number of guests with that name. */
 struct guest *fleet_guest_named(struct fleet *f, const char *ns, const char *name,
@@ -153,6 +156,10 @@ struct object *object_make(struct fleet *f, enum object_kind kind, const char *n
 struct job *fleet_job(struct fleet *f, const char *uid);
 struct job *fleet_job_named(struct fleet *f, const char *ns, const char *name);
 struct job *fleet_active_job(struct fleet *f, const char *guest_uuid);
+/* The unfinished one that somebody else started (job_is_observed). */
+struct job *fleet_observed_job(struct fleet *f, const char *guest_uuid);
+/* The one that is on the hosts: Ferry's own after its hand-off, else the observed one. */
+struct job *fleet_moving_job(struct fleet *f, const char *guest_uuid);
 /* Takes the job. Its guest must have no other unfinished one. */
 void fleet_add_job(struct fleet *f, struct job *take_job);
 void fleet_remove_job(struct fleet *f, struct job *job); /* final jobs only */

@@ -154,7 +154,8 @@ static struct domain *add_domain(struct guest *guest, struct node *node)
 void fleet_forget_if_gone(struct fleet *f, struct guest *guest)
 {
     if (guest->domains == NULL && fleet_active_job(f, guest->uuid) == NULL &&
-        guest->split.timer.in == NULL && guest->stranded.timer.in == NULL)
+        fleet_observed_job(f, guest->uuid) == NULL && guest->split.timer.in == NULL &&
+        guest->stranded.timer.in == NULL && guest->passage.timer.in == NULL)
         fleet_forget_guest(f, guest);
 }
 
@@ -306,6 +307,7 @@ void fleet_forget_guest(struct fleet *f, struct guest *guest)
     heap_remove(&guest->change_timer);
     heap_remove(&guest->split.timer);
     heap_remove(&guest->stranded.timer);
+    heap_remove(&guest->passage.timer);
     HASH_DEL(f->guests, guest);
     guest_free(guest);
     f->guests_version = fleet_touch(f);
@@ -456,7 +458,8 @@ void fleet_apply_observation(struct fleet *f, struct node *node, const char *uui
 static bool same_migratable(const struct migratable *a, const struct migratable *b)
 {
     return a->known == b->known && a->rows == b->rows && a->snapshots == b->snapshots &&
-           strcmp(a->disk, b->disk) == 0 && strcmp(a->plugged, b->plugged) == 0;
+           a->manager == b->manager && strcmp(a->disk, b->disk) == 0 &&
+           strcmp(a->plugged, b->plugged) == 0;
 }
 
 void fleet_apply_definition(struct fleet *f, struct node *node, const char *uuid,

@@ -44,11 +44,46 @@ struct job *fleet_active_job(struct fleet *f, const char *guest_uuid)
     return job;
 }
 
-/* A slot of the fleet and one of each node. They can be released before the job ends. */
+struct job *fleet_observed_job(struct fleet *f, const char *guest_uuid)
+{
+    struct job *job = NULL;
+    HASH_FIND(links.hh_guest, f->observed.jobs, guest_uuid, strlen(guest_uuid), job);
+    return job;
+}
+
+struct job *fleet_moving_job(struct fleet *f, const char *guest_uuid)
+{
+    struct job *job = fleet_active_job(f, guest_uuid);
+    return job != NULL && job->epoch > 0 ? job : fleet_observed_job(f, guest_uuid);
+}
+
+/* Unfinished ones, of Ferry's own and of others. */
+static void add_unfinished(struct fleet *f, struct job *job)
+{
+    if (job_is_observed(job)) {
+        assert(fleet_observed_job(f, job->guest_uuid) == NULL);
+        HASH_ADD_KEYPTR(links.hh_guest, f->observed.jobs, job->guest_uuid, strlen(job->guest_uuid),
+                        job);
+    } else {
+        assert(fleet_active_job(f, job->guest_uuid) == NULL);
+        HASH_ADD_KEYPTR(links.hh_guest, f->active, job->guest_uuid, strlen(job->guest_uuid), job);
+    }
+}
+
+static void drop_unfinished(struct fleet *f, struct job *job)
+{
+    if (job_is_observed(job))
+        HASH_DELETE(links.hh_guest, f->observed.jobs, job);
+    else
+        HASH_DELETE(links.hh_guest, f->active, job);
+}
+
+/* A slot of the fleet and one of each node, for Ferry's own. They can be released before the job
+ * ends. */
 static void count_busy(struct fleet *f, struct job *job, bool more)
 {
     struct node *source = fleet_node(f, job->source), *target = fleet_node(f, job->target);
-    if (job->queue.holds_slot == more)
+    if (job->queue.holds_slot == more || job_is_observed(job))
         return;
     f->busy_jobs = more ? f->busy_jobs + 1 : f->busy_jobs - 1;
     job->queue.holds_slot = more;
@@ -151,11 +186,10 @@ void fleet_add_job(struct fleet *f, struct job *take_job)
     if (phase_is_final(job->phase)) {
         add_finished(f, job);
     } else {
-        assert(fleet_active_job(f, job->guest_uuid) == NULL);
-        HASH_ADD_KEYPTR(links.hh_guest, f->active, job->guest_uuid, strlen(job->guest_uuid), job);
+        add_unfinished(f, job);
         if (phase_is_busy(job->phase))
             count_busy(f, job, true);
-        if (job->phase == PHASE_PENDING) {
+        if (job->phase == PHASE_PENDING && !job_is_observed(job)) {
             f->waiting_jobs++;
             fleet_queue_ready(f, job);
         }
@@ -228,9 +262,9 @@ void fleet_drop_job(struct fleet *f, struct job *job)
     if (phase_is_final(job->phase)) {
         drop_finished(f, job);
     } else {
-        HASH_DELETE(links.hh_guest, f->active, job);
+        drop_unfinished(f, job);
         ledger_release(f, job);
-        if (job->phase == PHASE_PENDING)
+        if (job->phase == PHASE_PENDING && !job_is_observed(job))
             f->waiting_jobs--;
         if (phase_is_busy(job->phase))
             count_busy(f, job, false);
@@ -255,7 +289,8 @@ static void count_arrival(struct fleet *f, const struct job *job)
 {
     enum { ARRIVALS_MAX = 64 };
     struct node *target = fleet_node(f, job->target);
-    if (target == NULL || job->epoch == 0 || job->result.outcome == OUTCOME_ABORTED)
+    if (target == NULL || job->epoch == 0 || job->result.outcome == OUTCOME_ABORTED ||
+        job_is_observed(job)) /* why it ended is not known */
         return;
     if (job->result.outcome == OUTCOME_SUCCEEDED)
         target->arrivals.good++;
@@ -269,7 +304,7 @@ static void count_arrival(struct fleet *f, const struct job *job)
 
 static void end_job(struct fleet *f, struct job *job)
 {
-    HASH_DELETE(links.hh_guest, f->active, job);
+    drop_unfinished(f, job);
     heap_remove(&job->queue.timer);
     count_streak(f, job);
     count_arrival(f, job);
@@ -279,7 +314,8 @@ static void end_job(struct fleet *f, struct job *job)
     struct guest *guest = fleet_guest(f, job->guest_uuid);
     if (guest == NULL)
         return;
-    if (guest->domains == NULL)
+    if (guest->domains == NULL && fleet_active_job(f, job->guest_uuid) == NULL &&
+        fleet_observed_job(f, job->guest_uuid) == NULL)
         fleet_forget_guest(f, guest);
     else
         f->guests_version = fleet_touch(f);
@@ -306,7 +342,7 @@ void fleet_job_moved(struct fleet *f, struct job *job, enum phase from)
 {
     if (from == PHASE_PENDING && phase_is_final(job->phase))
         leave_room(f, job);
-    if (from == PHASE_PENDING) {
+    if (from == PHASE_PENDING && !job_is_observed(job)) {
         f->waiting_jobs--;
         heap_remove(&job->queue.wait);
     }

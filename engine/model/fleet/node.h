@@ -129,6 +129,18 @@ struct guest_stranded { /* left in a migration that is nobody's: engine/control/
     bool reported;
 };
 
+struct guest_passage { /* seen leaving or arriving, not by Ferry: engine/control/observed.h */
+    struct heap_link timer;
+    char from[HV_HOST_MAX]; /* it left that node for an unknown one; empty: it did not */
+    int64_t since_ms;       /* monotonic */
+    uint64_t asked;         /* as in guest_split */
+};
+
+struct fleet_observed {  /* migrations that somebody else started: engine/control/observed.h */
+    struct job *jobs;    /* hash by guest uuid: the one unfinished of a guest */
+    struct heap passing; /* guests that may be in one, by time */
+};
+
 struct guest {
     char uuid[HV_UUID_MAX], name[HV_NAME_MAX], ns[HV_HOST_MAX];
     char *metadata_labels;             /* JSON text or NULL, from the domain */
@@ -155,6 +167,7 @@ struct guest {
     struct heap_link change_timer;
     struct guest_split split;
     struct guest_stranded stranded;
+    struct guest_passage passage;
     bool has_run;                        /* it was seen up on a node, not as an incoming copy */
     uint64_t change_tried;               /* hash of the pending change that was acted on */
     struct guest *next_namesake;         /* same namespace and name, other uuid */

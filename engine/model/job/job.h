@@ -81,6 +81,12 @@ static inline bool order_is_out(const struct job *job, enum order order)
 /* The open order with that number; ORDER_COUNT: none. */
 enum order order_with_id(const struct job *job, uint64_t id);
 
+/* Somebody else's migration: no order is ever given about it. */
+static inline bool job_is_observed(const struct job *job)
+{
+    return job->request.origin == ORIGIN_OBSERVED;
+}
+
 /* Updates the expected end from the newest sample. */
 void job_note_eta(struct job *job);
 

@@ -1,0 +1,284 @@
+/* test_observed.c - how a migration that somebody else started is noticed: from the event of its
+ * arrival, from two nodes' lists, from its departure; and what is not taken for one. */
+#include "tests/test.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/core_world.h"
+
+enum { STARTED_MIGRATED = 1, STOPPED_MIGRATED = 3 };
+
+static void happens(struct core_world *w, const char *host, int what, int detail)
+{
+    struct input input = {.kind = INPUT_EVENT};
+    input.of.event = (struct hv_event){.kind = HV_EVENT_LIFECYCLE, .a = what, .b = detail};
+    TEXT_SET(input.host, host);
+    TEXT_SET(input.guest, CORE_GUEST);
+    TEXT_SET(input.of.event.host, host);
+    TEXT_SET(input.of.event.guest, CORE_GUEST);
+    core_feed(w, &input);
+}
+
+/* The host lists g1 in that state and nothing else; NONE: nothing. */
+static void lists(struct core_world *w, const char *host, int state, int reason)
+{
+    struct hv_guest here = core_guest(w, "g1")->is;
+    here.state = state;
+    here.reason = reason;
+    struct hv_guest_list list = {.n = state != HV_STATE_NONE, .guests = &here};
+    struct input input = {.kind = INPUT_GUESTS, .of.guests = &list};
+    TEXT_SET(input.host, host);
+    core_feed(w, &input);
+}
+
+static struct job *recorded(struct core_world *w)
+{
+    struct job *found = NULL;
+    for (struct job *job = w->fleet->jobs; job != NULL; job = job->hh.next)
+        if (job_is_observed(job)) {
+            assert_null(found);
+            found = job;
+        }
+    return found;
+}
+
+static void nothing_was_ordered(struct core_world *w)
+{
+    assert_int_equal(w->migrates + w->aborts + w->asks.streams + w->asks.paths, 0);
+    core_ledger(w);
+}
+
+static void a_copy_that_starts_elsewhere_is_recorded_at_once(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    struct job *job = recorded(w);
+    assert_non_null(job);
+    assert_string_equal(job->source, "h1");
+    assert_string_equal(job->target, "h2");
+    assert_int_equal(job->phase, PHASE_RUNNING);
+    assert_int_equal(w->fleet->busy_jobs, 0); /* no slot */
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_ptr_equal(recorded(w), job);
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    happens(w, "h1", HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
+    core_advance(w, 3000);
+    assert_int_equal(job->result.outcome, OUTCOME_SUCCEEDED);
+    assert_int_equal(w->fleet->observed.passing.n, 0);
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
+static void other_starts_are_no_migration(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    for (int detail = 0; detail < 6; detail++)
+        if (detail != STARTED_MIGRATED)
+            happens(w, "h2", HV_LIFECYCLE_STARTED, detail);
+    happens(w, "h1", HV_LIFECYCLE_STARTED, STARTED_MIGRATED); /* where it runs already */
+    for (int detail = 0; detail < 8; detail++)
+        if (detail != STOPPED_MIGRATED)
+            happens(w, "h1", HV_LIFECYCLE_STOPPED, detail);
+    core_advance(w, 60000);
+    assert_null(recorded(w));
+    core_free(w);
+}
+
+static void what_ferrys_own_target_receives_is_ferrys(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_list(w, "h1");
+    lists(w, "h2", HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+    core_advance(w, 5000);
+    assert_null(recorded(w));
+    core_free(w);
+}
+
+/* Ferry was started later, or lost the event. */
+static void two_lists_show_it_and_both_nodes_confirm_it(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    lists(w, "h2", HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+    assert_null(recorded(w));
+    core_advance(w, 3000);
+    assert_non_null(recorded(w));
+    assert_string_equal(recorded(w)->target, "h2");
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
+static void a_list_of_the_past_is_not_believed(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    lists(w, "h2", HV_STATE_PAUSED, HV_PAUSED_MIGRATION); /* by now its copy is gone */
+    core_advance(w, 60000);
+    assert_null(recorded(w));
+    assert_int_equal(w->fleet->observed.passing.n, 0);
+    core_free(w);
+}
+
+/* A post-copy: the guest runs on the target. */
+static void a_post_copy_is_paired_the_right_way(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->source = (struct hv_observation){.presence = HV_PRESENT,
+                                        .state = HV_STATE_PAUSED,
+                                        .reason = HV_PAUSED_POSTCOPY,
+                                        .job_type = -1};
+    w->target = w->source;
+    w->target.state = HV_STATE_RUNNING;
+    w->target.reason = HV_RUNNING_POSTCOPY;
+    lists(w, "h1", HV_STATE_PAUSED, HV_PAUSED_POSTCOPY);
+    lists(w, "h2", HV_STATE_RUNNING, HV_RUNNING_POSTCOPY);
+    core_advance(w, 5000);
+    struct job *job = recorded(w);
+    assert_non_null(job);
+    assert_string_equal(job->source, "h1");
+    assert_string_equal(job->target, "h2");
+    assert_int_equal(job->mode, MODE_POSTCOPY);
+    assert_false(phase_is_final(job->phase));
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
+static void one_whose_arrival_was_not_seen_is_recorded_afterwards(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    happens(w, "h1", HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
+    lists(w, "h1", HV_STATE_NONE, 0);
+    core_advance(w, 2000);
+    assert_null(recorded(w));
+    lists(w, "h2", HV_STATE_RUNNING, HV_RUNNING_MIGRATED);
+    core_advance(w, 5000);
+    struct job *job = recorded(w);
+    assert_non_null(job);
+    assert_string_equal(job->source, "h1");
+    assert_string_equal(job->target, "h2");
+    assert_int_equal(job->result.outcome, OUTCOME_SUCCEEDED);
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
+static void one_to_an_unknown_host_is_an_event(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->source = CORE_ABSENT;
+    happens(w, "h1", HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
+    lists(w, "h1", HV_STATE_NONE, 0);
+    core_advance(w, 29000);
+    assert_int_equal(core_count_events(w, "MovedAway", NULL), 0);
+    core_advance(w, 3000);
+    assert_int_equal(core_count_events(w, "MovedAway", "away from h1"), 1);
+    assert_null(recorded(w));
+    assert_null(fleet_guest(w->fleet, CORE_GUEST)); /* and it is forgotten */
+    core_free(w);
+}
+
+/* The first one failed a moment ago, and its end is not read yet. */
+static void another_attempt_to_another_node_is_another_record(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    core_add_host(w, "h3");
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_advance(w, 500);
+    struct job *first = recorded(w);
+    happens(w, "h3", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_int_equal(first->result.outcome, OUTCOME_FAILED);
+    assert_int_equal(first->resolution.guest_at, GUEST_AT_SOURCE);
+    struct job *second = fleet_observed_job(w->fleet, CORE_GUEST);
+    assert_string_equal(second->target, "h3");
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
+/* There and back, before the end of the first was read. */
+static void one_that_returns_at_once_is_another_record(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_advance(w, 500);
+    struct job *first = recorded(w);
+    happens(w, "h1", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_int_equal(first->result.outcome, OUTCOME_SUCCEEDED);
+    struct job *second = fleet_observed_job(w->fleet, CORE_GUEST);
+    assert_string_equal(second->source, "h2");
+    assert_string_equal(second->target, "h1");
+    core_free(w);
+}
+
+/* It stays in the lists, and is no other migration. */
+static void a_copy_that_is_left_behind_is_recorded_once(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    for (unsigned i = 0; i < 6; i++) {
+        lists(w, "h2", HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+        core_advance(w, 10000);
+    }
+    assert_int_equal(recorded(w)->result.outcome, OUTCOME_FAILED);
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
+/* Nobody knows why it ended; the guest is where it was. */
+static void one_that_ended_on_its_source_gives_no_reason(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_advance(w, 5000);
+    assert_false(phase_is_final(recorded(w)->phase));
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_advance(w, 5000);
+    assert_int_equal(recorded(w)->result.outcome, OUTCOME_FAILED);
+    assert_int_equal(recorded(w)->resolution.guest_at, GUEST_AT_SOURCE);
+    assert_non_null(strstr(recorded(w)->result.failure_reason, "somebody else"));
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
+TEST_FILE(test_observed)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_that_starts_elsewhere_is_recorded_at_once),
+        cmocka_unit_test(other_starts_are_no_migration),
+        cmocka_unit_test(what_ferrys_own_target_receives_is_ferrys),
+        cmocka_unit_test(two_lists_show_it_and_both_nodes_confirm_it),
+        cmocka_unit_test(a_list_of_the_past_is_not_believed),
+        cmocka_unit_test(a_post_copy_is_paired_the_right_way),
+        cmocka_unit_test(one_whose_arrival_was_not_seen_is_recorded_afterwards),
+        cmocka_unit_test(one_to_an_unknown_host_is_an_event),
+        cmocka_unit_test(another_attempt_to_another_node_is_another_record),
+        cmocka_unit_test(one_that_returns_at_once_is_another_record),
+        cmocka_unit_test(a_copy_that_is_left_behind_is_recorded_once),
+        cmocka_unit_test(one_that_ended_on_its_source_gives_no_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
