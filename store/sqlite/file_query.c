@@ -72,6 +72,17 @@ static bool make_views(struct query *query)
     return true;
 }
 
+/* Tokens are no reader's: `objects` is a copy without them, and the table itself is refused
+ * (query_guard.c). Not a view: SQLite tells the guard the name that the statement uses, which could
+ * be anything's. Only for statements with that word. */
+static bool hide_tokens(struct query *query, const char *sql)
+{
+    return strcasestr(sql, "objects") == NULL ||
+           db_exec(query->db, query->path, "cannot copy the objects",
+                   "CREATE TEMP TABLE objects AS SELECT * FROM main.objects WHERE kind <> 'Token'",
+                   query->err);
+}
+
 static bool open_both(struct query *query, const char *dir)
 {
     char path[DB_PATH_MAX], samples[DB_PATH_MAX];
@@ -282,7 +293,8 @@ struct json_object *file_query_run(const char *state_dir, const char *sql,
     }
     if (!budget_begin(&query.budget, err))
         return NULL;
-    bool done = open_both(&query, state_dir) && run_statement(&query, sql, answer);
+    bool done = open_both(&query, state_dir) && hide_tokens(&query, sql) &&
+                run_statement(&query, sql, answer);
     db_close(query.db);
     budget_end();
     return done ? TAKE(answer) : NULL;
