@@ -16,7 +16,7 @@ LIBPROM ?= own
 LIBPROM_LIBS ?= -lprom
 B := $(BUILD)/$(VARIANT)$(if $(filter system,$(LIBPROM)),-libprom)
 
-PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 yaml-0.1 libxml-2.0 libcurl gnutls libhs zlib libcap-ng libcrypt
+PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 libpq yaml-0.1 libxml-2.0 libcurl gnutls libhs zlib libcap-ng libcrypt
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) ncursesw 2>/dev/null) -lm
 

@@ -26,7 +26,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "hypervisor/libvirt/libvirt.h"
-#include "store/sqlite.h"
+#include "store/any/any.h"
 
 enum {
     TICK_MS = 1000,           /* self-metrics */
@@ -164,6 +164,20 @@ static const char *state_dir(const struct appliance *a, const struct appliance_o
     return a->simulate != NULL && options->state == NULL ? NULL : a->config->state_dir;
 }
 
+/* Where the records are: --state on the command line means files, whatever the file says. */
+static const char *store_place(const struct appliance *a, const struct appliance_options *options)
+{
+    bool is_remote = a->simulate == NULL && options->state == NULL && a->config->store[0] != '\0';
+    return is_remote ? a->config->store : state_dir(a, options);
+}
+
+/* Who is asked for queries; "": nobody. */
+static const char *query_place(const struct appliance *a, const struct appliance_options *options)
+{
+    const char *place = store_place(a, options);
+    return place == NULL ? "" : store_is_url(place) ? a->config->store_query : place;
+}
+
 static bool on_reload_request(void *ctx, char **out_json, struct err *err)
 {
     return reload_ask(ctx, out_json, err);
@@ -180,7 +194,8 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
 {
     const struct exporter_config config = {.access = &a->config->access,
                                            .version = FERRY_VERSION,
-                                           .kubevirt_metrics = options->kubevirt_metrics};
+                                           .kubevirt_metrics = options->kubevirt_metrics,
+                                           .query_place = query_place(a, options)};
     const struct exporter_parts parts = {
         .clock = a->clock,
         .requests = wiring_requests(&a->wiring),
@@ -204,7 +219,7 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
 static bool open_parts(struct appliance *a, const struct appliance_options *options,
                        struct err *err)
 {
-    a->store = store_sqlite_open(state_dir(a, options), err);
+    a->store = store_open(store_place(a, options), err);
     if (a->store == NULL)
         return false;
     a->store->ops->set_retention(a->store, &a->config->retention);

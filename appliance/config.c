@@ -10,6 +10,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "store/any/any.h"
 
 bool config_read_text(struct reading *r, const struct yaml_node *node, char *out, size_t out_bytes,
                       struct err *err)
@@ -28,6 +29,29 @@ bool config_read_text(struct reading *r, const struct yaml_node *node, char *out
 static bool read_state(struct reading *r, const struct yaml_node *node, struct err *err)
 {
     return config_read_text(r, node, r->config->state_dir, sizeof r->config->state_dir, err);
+}
+
+/* A secret may be in it: the text is never repeated. */
+static bool read_store_url(struct reading *r, const struct yaml_node *node, char *out,
+                           struct err *err)
+{
+    if (!config_read_text(r, node, out, CONFIG_PATH_MAX, err))
+        return false;
+    return store_is_url(out) ||
+           yaml_fail(r->yaml, node, err,
+                     "'%s' is not a URL like postgresql://ferry@host/ferry; for files in a "
+                     "directory leave it out and set 'state'",
+                     node->key);
+}
+
+static bool read_store(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_store_url(r, node, r->config->store, err);
+}
+
+static bool read_store_query(struct reading *r, const struct yaml_node *node, struct err *err)
+{
+    return read_store_url(r, node, r->config->store_query, err);
 }
 
 static bool read_log_level(struct reading *r, const struct yaml_node *node, struct err *err)
@@ -239,6 +263,8 @@ static bool read_all(struct reading *r, const char *file, struct err *err)
         {"outOfBand", read_out_of_band},
         {"hosts", config_read_hosts},
         {"state", read_state},
+        {"store", read_store},
+        {"storeQuery", read_store_query},
         {"listen", config_read_listen},
         {"socket", config_read_socket},
         {"metrics", config_read_metrics},
@@ -329,6 +355,8 @@ void config_free(struct config *config)
         explicit_bzero(config->hosts, config->n_hosts * sizeof *config->hosts); /* secrets */
     free(config->hosts);
     explicit_bzero(config->helper_secret, sizeof config->helper_secret);
+    explicit_bzero(config->store, sizeof config->store);
+    explicit_bzero(config->store_query, sizeof config->store_query);
     for (size_t i = 0; i < CONFIG_SHARED_MAX; i++) {
         free(config->shared_paths[i]);
         free(config->shared_pools[i]);
@@ -396,6 +424,8 @@ unsigned config_compare(const struct config *now, const struct config *next)
     const bool differs[CONFIG_PART_COUNT] = {
         [CONFIG_PART_HOSTS] = config_hosts_differ(now, next),
         [CONFIG_PART_STATE] = !text_equal(now->state_dir, next->state_dir),
+        [CONFIG_PART_STORE] = !text_equal(now->store, next->store) ||
+                              !text_equal(now->store_query, next->store_query),
         [CONFIG_PART_LISTEN] = config_access_differs(now, next),
         [CONFIG_PART_LOG_LEVEL] = now->log_level != next->log_level,
         [CONFIG_PART_LOG_FORMAT] = now->log_format != next->log_format,

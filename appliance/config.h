@@ -32,6 +32,8 @@ struct config {
     char rules_dir[CONFIG_PATH_MAX];     /* the site's own rules of the analyser; "": none */
     char helper_secret[HV_SECRET_MAX];   /* of hosts without a file of their own */
     char state_dir[CONFIG_PATH_MAX];     /* default /var/lib/ferry */
+    char store[CONFIG_PATH_MAX];         /* postgresql://...; "": files in state_dir */
+    char store_query[CONFIG_PATH_MAX];   /* the same as a role that may only read; "": no queries */
     struct access_config access;         /* listeners, roles, names */
     enum log_level log_level;
     enum log_format log_format;

@@ -8,7 +8,7 @@
  * Format and descriptor are set once by main before threads start.
  *
  * These are mutable file-level state. Only four other files have such state: base/fault.c (the
- * crash point that is armed), store/budget.c (SQLite's memory and files, limited),
+ * crash point that is armed), store/sqlite/budget.c (SQLite's memory and files, limited),
  * hypervisor/libvirt/loop.c (libvirt's event loop) and exporter/prom/prom.c (libprom's default
  * registry).
  */

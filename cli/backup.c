@@ -10,7 +10,7 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/parse.h"
-#include "store/backup.h"
+#include "store/sqlite/backup.h"
 
 enum { KEY_CONFIG = 0x200, KEY_STATE };
 
@@ -43,6 +43,11 @@ static bool find_state(const struct options *o, char *out_dir, size_t bytes, str
     OWNED(config) config = config_read(o->config, err);
     if (config == NULL)
         return false;
+    if (config->store[0] != '\0')
+        return err_set(err, ERR_REFUSED,
+                       "the records are in PostgreSQL (store in %s): back it up with PostgreSQL's "
+                       "own tools, see docs/high-availability.md",
+                       o->config);
     (void)text_copy(out_dir, bytes, config->state_dir);
     return true;
 }

@@ -16,7 +16,7 @@
 #include "cli/common/names.h"
 #include "cli/common/view.h"
 #include "cli/pages/pages.h"
-#include "store/sqlite.h"
+#include "store/any/any.h"
 
 static void warn(void *ctx, const struct err *problem)
 {
@@ -55,7 +55,7 @@ static struct json_object *from_store(const struct explain_recorded *what, struc
 {
     struct found found = {0};
     struct verdict_rows *verdict_rows = NULL;
-    OWNED(store) store = store_sqlite_read(what->state, err);
+    OWNED(store) store = store_read(what->state, err);
     if (store == NULL ||
         !store->ops->find_job(store, what->common->ns, what->name, take_job, &found, err))
         return NULL;
@@ -204,7 +204,7 @@ static bool open_again(struct again *a, struct err *err)
     table_init(&a->table, titles, COUNT(titles));
     a->table.optional[1] = a->table.optional[5] = true;
     a->changes = json_object_new_array();
-    a->store = store_sqlite_read(what->state != NULL ? what->state : CONFIG_STATE_DEFAULT, err);
+    a->store = store_read(what->state != NULL ? what->state : CONFIG_STATE_DEFAULT, err);
     a->rules = a->store != NULL ? ruleset_new(what->rules, warn, NULL, err) : NULL;
     a->judge = a->rules != NULL ? judge_new(a->rules, err) : NULL;
     a->from_ms = what->since_ms < 0 ? INT64_MIN : clock_wall_ms(clock_system()) - what->since_ms;

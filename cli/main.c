@@ -9,7 +9,7 @@
 #include "base/own.h"
 #include "cli/common/cli.h"
 #include "cli/common/parse.h"
-#include "store/query_process.h"
+#include "store/any/query_process.h"
 
 enum { KEY_SERVER = 0x100, KEY_TOKEN_FILE, KEY_CA_FILE, NAME_MAX_ = 64 };
 

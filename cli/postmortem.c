@@ -11,7 +11,7 @@
 #include "cli/common/client.h"
 #include "cli/common/names.h"
 #include "cli/common/parse.h"
-#include "store/sqlite.h"
+#include "store/any/any.h"
 
 enum { KEY_SERVER = 0x200, KEY_STATE };
 
@@ -45,7 +45,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 
 static bool make(const struct options *o, struct buf *out, struct err *err)
 {
-    OWNED(store) store = store_sqlite_read(o->state, err);
+    OWNED(store) store = store_read(o->state, err);
     OWNED(archive) archive = store != NULL ? archive_load(store, o->ns, o->name, err) : NULL;
     OWNED(postmortem) pm = archive != NULL ? postmortem_new(archive, err) : NULL;
     if (pm == NULL)

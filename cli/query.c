@@ -12,7 +12,7 @@
 #include "cli/common/client.h"
 #include "cli/common/parse.h"
 #include "cli/common/table.h"
-#include "store/query.h"
+#include "store/any/any.h"
 
 enum { KEY_SERVER = 0x200, KEY_STATE, KEY_LIMIT, KEY_TIMEOUT };
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };

@@ -15,7 +15,7 @@
 #include "cli/common/names.h"
 #include "cli/common/parse.h"
 #include "cli/common/table.h"
-#include "store/sqlite.h"
+#include "store/any/any.h"
 
 enum { KEY_STATE = 0x200, KEY_POLICY, KEY_MONITOR };
 
@@ -168,7 +168,7 @@ static int print_table(const struct replay *r, const char *text)
 
 static int replay(struct options *o, struct err *err)
 {
-    OWNED(store) store = store_sqlite_read(o->state, err);
+    OWNED(store) store = store_read(o->state, err);
     OWNED(archive) archive = store != NULL ? archive_load(store, o->common.ns, o->name, err) : NULL;
     struct replay r;
     if (archive == NULL || !read_policy(o, archive, err) ||

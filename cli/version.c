@@ -3,7 +3,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/parse.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 int verb_version(int argc, char **argv)
 {

@@ -100,7 +100,8 @@ static bool wait_for_commit(struct engine *e, int64_t ms, bool *out_good, struct
         return true;
     }
     e->commit_hangs = true;
-    return err_set(err, ERR_TIMEOUT, "a commit has not returned in time: the disk may hang");
+    return err_set(err, ERR_TIMEOUT,
+                   "a commit has not returned in time: the disk or the database may hang");
 }
 
 static bool store_all(struct engine *e, struct err *err)

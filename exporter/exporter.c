@@ -300,7 +300,8 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->reload = parts->reload;
     x->logs = parts->logs;
     TEXT_SET(x->version, config->version);
-    TEXT_SET(x->state_dir, parts->state_dir);
+    TEXT_SET(x->query_place, config->query_place != NULL ? config->query_place : parts->state_dir);
+    x->is_stored = parts->state_dir != NULL;
     TEXT_SET(x->not_ready, "starting");
     (void)pthread_mutex_init(&x->lock, NULL);
     x->kubevirt_metrics = config->kubevirt_metrics;

@@ -20,6 +20,8 @@ struct exporter_config {
     const struct access_config *access; /* listeners and roles; copied */
     const char *version;
     bool kubevirt_metrics; /* also under KubeVirt's names */
+    /* Who is asked for queries (store/any/any.h); "": nobody; NULL: the state directory. */
+    const char *query_place;
 };
 /* Has the configuration read again. A JSON text, the caller's; false: why nothing was taken.
  * Blocks.
@@ -38,7 +40,7 @@ struct exporter_parts { /* borrowed */
     const struct clock *clock;
     struct engine_requests requests;
     struct store *store;   /* for events and history; may be NULL */
-    const char *state_dir; /* of that store, for queries; NULL: it is in memory */
+    const char *state_dir; /* for a certificate that Ferry makes itself, and queries; NULL: none */
     struct exporter_reload reload;
     struct exporter_logs logs;
 };

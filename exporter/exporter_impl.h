@@ -27,7 +27,8 @@ struct exporter {
     struct exporter_logs logs;
     char version[EXPORTER_VERSION_MAX];
     bool kubevirt_metrics;
-    char state_dir[EXPORTER_PATH_MAX];                /* "": none */
+    char query_place[EXPORTER_PATH_MAX];              /* "": none */
+    bool is_stored;                                   /* not in memory */
     atomic_bool is_querying, is_rendering_postmortem; /* one at a time */
     struct metrics_counters *counters;
     struct scrape *scrape;

@@ -1,9 +1,9 @@
-/* query.h - one SQL query on the store: read-only, bounded, also beside a running appliance.
+/* query.h - what a SQL query on the store may use, and its answer as CSV.
  *
- * A read-only connection with both files attached and the views of views.def. An authorizer allows
- * only reading and functions. Every resource has a limit: the size of the statement, columns, rows
- * and bytes of the result, memory, temporary disk space and time. Any thread; blocks up to the time
- * limit, and about 0.1 s for the current instruction.
+ * A query is read-only, and every resource has a limit: the size of the statement, columns, rows
+ * and bytes of the result, memory, temporary disk space and time. query_run() (store/any/any.h)
+ * asks; the engines have their own ways to hold the limits (sqlite/file_query.c,
+ * postgres/pg_query.c).
  */
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
@@ -32,12 +32,8 @@ struct query_limits { /* 0: the default */
     int64_t rows, ms;
 };
 
-/* {"columns": [names], "rows": [[values]], "cut": "rows" or "bytes" if there was more, "tookMs":
- * n}, a new reference. NULL: ERR_INVALID (error in the statement), FORBIDDEN (not read-only),
- * UNPROCESSABLE (it needs more memory or temporary space than allowed), TIMEOUT, or an error of the
- * files. */
-struct json_object *query_run(const char *state_dir, const char *sql,
-                              const struct query_limits *limits, struct err *err);
+int64_t query_rows(const struct query_limits *limits);
+int64_t query_ms(const struct query_limits *limits);
 /* The answer as CSV (RFC 4180, with a line of names). */
 void query_csv(struct json_object *answer, struct buf *out);
 

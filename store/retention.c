@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "store/sqlite_impl.h"
+#include "store/sql.h"
 
 enum { ORPHAN_MS = 3600 * 1000, PRESSURE_MAX = 20 };
 static const int64_t HOUR_MS = 3600 * 1000;
@@ -24,30 +24,26 @@ void store_retention_default(struct store_retention *out_retention)
     };
 }
 
-static int64_t used_bytes(sqlite3 *db)
+/* Remote: the history too is dropped by the sample writer, in its own transactions. */
+static enum lane lane_for(const struct store_sql *s, enum lane lane)
 {
-    struct err ignored = {0};
-    int64_t pages = 0, unused = 0, size = 0;
-    if (!db_int(db, "", "PRAGMA page_count", &pages, &ignored) ||
-        !db_int(db, "", "PRAGMA freelist_count", &unused, &ignored) ||
-        !db_int(db, "", "PRAGMA page_size", &size, &ignored))
-        return 0;
-    return (pages - unused) * size;
+    return s->engine->is_remote ? LANE_SAMPLES : lane;
 }
 
-/* Runs one statement with up to a text and a number. SQLite's result code. */
-static int run(sqlite3 *db, const char *sql, const char *text, int64_t number)
+/* One statement, in a transaction of its own. */
+static bool change(struct store_sql *s, enum statement id, const struct sql_value *values, size_t n,
+                   int64_t *out_changed, struct err *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK && text != NULL)
-        rc = sqlite3_bind_text(stmt, 1, text, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK && sqlite3_bind_parameter_index(stmt, "?2") > 0)
-        rc = sqlite3_bind_int64(stmt, 2, number);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
-    (void)sqlite3_finalize(stmt);
-    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+    enum lane lane = lane_for(s, statement_lane(id));
+    int64_t changed = 0;
+    const struct sql_write write = {id, values, n, &changed};
+    if (!s->engine->begin(s, lane, err) || !s->engine->write(s, lane, &write, err) ||
+        !s->engine->commit(s, lane, err)) {
+        s->engine->rollback(s, lane);
+        return false;
+    }
+    *out_changed = changed;
+    return true;
 }
 
 /* ---- history ---- */
@@ -57,109 +53,87 @@ struct uids {
     char uid[RETENTION_STEP_JOBS][64];
 };
 
-/* The oldest deletable job: ended and without an open incident. */
-static int find_old(sqlite3 *db, int64_t before_ms, struct uids *out)
+static bool keep_uid(void *ctx, struct sql_cells *cells)
 {
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(
-        db,
-        "SELECT uid FROM jobs WHERE outcome <> '' AND ended_ms < ?1 AND NOT EXISTS"
-        " (SELECT 1 FROM incidents WHERE job_uid = uid AND closed_ms = 0)"
-        " ORDER BY ended_ms LIMIT ?2",
-        -1, &stmt, NULL);
-    out->n = 0;
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(stmt, 1, before_ms);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int(stmt, 2, RETENTION_STEP_JOBS);
-    while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW && out->n < RETENTION_STEP_JOBS)
-        TEXT_SET(out->uid[out->n++], (const char *)sqlite3_column_text(stmt, 0));
-    (void)sqlite3_finalize(stmt);
-    return rc;
+    struct uids *uids = ctx;
+    const char *uid = cells->text(cells, 0);
+    TEXT_SET(uids->uid[uids->n++], uid != NULL ? uid : "");
+    return uids->n < RETENTION_STEP_JOBS;
 }
 
-static int drop_job(sqlite3 *db, const char *uid)
+/* The oldest deletable jobs: ended and without an open incident. */
+static bool find_old(struct store_sql *s, int64_t before_ms, struct uids *out, struct err *err)
 {
-    static const char *const statements[] = {
-        "DELETE FROM transitions WHERE job_uid = ?1",
-        "DELETE FROM intents WHERE job_uid = ?1",
-        "DELETE FROM observations WHERE job_uid = ?1",
-        "DELETE FROM errors WHERE job_uid = ?1",
-        "DELETE FROM modes WHERE job_uid = ?1",
-        "DELETE FROM decisions WHERE job_uid = ?1",
-        "DELETE FROM rejections WHERE job_uid = ?1",
-        "DELETE FROM verdict_points WHERE job_uid = ?1",
-        "DELETE FROM verdict_numbers WHERE job_uid = ?1",
-        "DELETE FROM evidence WHERE job_uid = ?1",
-        "DELETE FROM verdicts WHERE job_uid = ?1",
-        "DELETE FROM incidents WHERE job_uid = ?1",
-        "DELETE FROM jobs WHERE uid = ?1",
-    };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < COUNT(statements) && rc == SQLITE_OK; i++)
-        rc = run(db, statements[i], uid, 0);
-    return rc;
+    const struct sql_value values[] = {sql_int(before_ms), sql_int(RETENTION_STEP_JOBS)};
+    const struct sql_read read = {
+        .sql = "SELECT uid FROM jobs WHERE outcome <> '' AND ended_ms < $1 AND NOT EXISTS"
+               " (SELECT 1 FROM incidents WHERE job_uid = uid AND closed_ms = 0)"
+               " ORDER BY ended_ms LIMIT $2",
+        .values = values,
+        .n = COUNT(values),
+        .row = keep_uid,
+        .ctx = out};
+    return s->engine->read(s, LANE_OBJECTS, &read, err);
 }
 
-static bool drop_history(struct store_sqlite *sq, int64_t before_ms, bool *out_did, struct err *err)
+static bool drop_jobs(struct store_sql *s, const struct uids *old, struct err *err)
 {
-    struct lane_db *lane = &sq->lanes[LANE_OBJECTS];
-    struct uids old;
-    int rc = find_old(lane->db, before_ms, &old);
-    if (rc == SQLITE_OK && old.n == 0)
-        return true;
-    if (rc == SQLITE_OK)
-        rc = sqlite3_exec(lane->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    for (size_t i = 0; i < old.n && rc == SQLITE_OK; i++)
-        rc = drop_job(lane->db, old.uid[i]);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_exec(lane->db, "COMMIT", NULL, NULL, NULL);
-    if (rc != SQLITE_OK) {
-        (void)db_fail(lane->db, rc, lane_path(lane), "cannot delete expired rows", err);
-        db_rollback(lane->db);
-        return false;
+    enum lane lane = lane_for(s, LANE_OBJECTS);
+    bool good = s->engine->begin(s, lane, err);
+    for (size_t i = 0; i < old->n; i++) {
+        const struct sql_value uid = sql_text(old->uid[i]);
+        for (enum statement id = STATEMENT_DROP_FIRST; good && id <= STATEMENT_DROP_LAST; id++)
+            good = s->engine->write(s, lane, &(struct sql_write){id, &uid, 1, NULL}, err);
     }
-    atomic_fetch_add(&sq->jobs_dropped, old.n);
+    if (good && s->engine->commit(s, lane, err))
+        return true;
+    s->engine->rollback(s, lane);
+    return false;
+}
+
+static bool drop_history(struct store_sql *s, int64_t before_ms, bool *out_did, struct err *err)
+{
+    struct uids old = {0};
+    if (!find_old(s, before_ms, &old, err))
+        return false;
+    if (old.n == 0)
+        return true;
+    if (!drop_jobs(s, &old, err))
+        return false;
+    atomic_fetch_add(&s->jobs_dropped, old.n);
     *out_did = true;
     return true;
 }
 
 /* Incidents of guests that no migration moved; those of migrations go with them. */
-static bool drop_incidents(struct store_sqlite *sq, int64_t before_ms, bool *out_did,
-                           struct err *err)
+static bool drop_incidents(struct store_sql *s, int64_t before_ms, bool *out_did, struct err *err)
 {
-    struct lane_db *lane = &sq->lanes[LANE_OBJECTS];
-    int rc = run(lane->db,
-                 "DELETE FROM incidents WHERE job_uid IN (SELECT job_uid FROM incidents"
-                 " WHERE opened_ms < ?2 AND closed_ms > 0 AND closed_ms < ?2 AND NOT EXISTS"
-                 " (SELECT 1 FROM jobs WHERE uid = job_uid) ORDER BY opened_ms LIMIT 100)",
-                 NULL, before_ms);
-    if (rc != SQLITE_OK)
-        return db_fail(lane->db, rc, lane_path(lane), "cannot delete expired incidents", err);
-    *out_did = *out_did || sqlite3_changes(lane->db) > 0;
+    const struct sql_value before = sql_int(before_ms);
+    int64_t changed = 0;
+    if (!change(s, STATEMENT_DROP_OLD_INCIDENTS, &before, 1, &changed, err))
+        return false;
+    *out_did = *out_did || changed > 0;
     return true;
 }
 
 /* Where the clock of retention stands; see begin_retention() of the engine. */
-static bool note_time(struct store_sqlite *sq, int64_t now_ms, struct err *err)
+static bool note_time(struct store_sql *s, int64_t now_ms, struct err *err)
 {
-    struct lane_db *lane = &sq->lanes[LANE_OBJECTS];
-    int64_t since_ms = now_ms - sq->retention.noted_ms;
+    int64_t since_ms = now_ms - s->retention.noted_ms, changed = 0;
+    const struct sql_value now = sql_int(now_ms);
     if (since_ms >= 0 && since_ms < HOUR_MS)
         return true;
-    int rc = run(lane->db, "UPDATE appliance SET seen_ms = ?2", NULL, now_ms);
-    sq->retention.noted_ms = now_ms;
-    return rc == SQLITE_OK || db_fail(lane->db, rc, lane_path(lane), "cannot store the time", err);
+    s->retention.noted_ms = now_ms;
+    return change(s, STATEMENT_NOTE_TIME, &now, 1, &changed, err);
 }
 
-static bool retain_history(struct store_sqlite *sq, int64_t now_ms, bool *out_did, struct err *err)
+static bool retain_history(struct store_sql *s, int64_t now_ms, bool *out_did, struct err *err)
 {
-    const struct store_retention *r = &sq->retention.settings;
-    bool too_large =
-        r->history_bytes > 0 && used_bytes(sq->lanes[LANE_OBJECTS].db) > r->history_bytes;
+    const struct store_retention *r = &s->retention.settings;
+    bool too_large = r->history_bytes > 0 && s->engine->bytes(s, LANE_OBJECTS) > r->history_bytes;
     int64_t age_ms = too_large ? ORPHAN_MS : r->history_ms; /* too large: the oldest, of any age */
-    return age_ms <= 0 || (drop_history(sq, now_ms - age_ms, out_did, err) &&
-                           drop_incidents(sq, now_ms - age_ms, out_did, err));
+    return age_ms <= 0 || (drop_history(s, now_ms - age_ms, out_did, err) &&
+                           drop_incidents(s, now_ms - age_ms, out_did, err));
 }
 
 /* ---- samples ---- */
@@ -170,90 +144,75 @@ struct trace {
     bool has_monitor_inputs; /* not thinned yet */
 };
 
-/* The next trace after the cursor; uid "" at the end. */
-static int next_trace(sqlite3 *db, const char *after, struct trace *out)
+static bool keep_trace(void *ctx, struct sql_cells *cells)
 {
-    sqlite3_stmt *stmt = NULL;
-    *out = (struct trace){0};
-    int rc = sqlite3_prepare_v2(
-        db,
-        "SELECT t.uid, max(coalesce((SELECT at_ms FROM samples WHERE job_uid = t.uid"
-        " ORDER BY seq DESC LIMIT 1), 0), coalesce((SELECT at_ms FROM monitor_inputs WHERE job_uid "
-        "= t.uid"
-        " ORDER BY seq DESC LIMIT 1), 0)), EXISTS (SELECT 1 FROM monitor_inputs WHERE job_uid = "
-        "t.uid)"
-        " FROM (SELECT min(uid) AS uid FROM (SELECT min(job_uid) AS uid FROM samples WHERE job_uid"
-        " > ?1 UNION ALL SELECT min(job_uid) FROM monitor_inputs WHERE job_uid > ?1)) AS t"
-        " WHERE t.uid IS NOT NULL",
-        -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(stmt, 1, after, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
-        TEXT_SET(out->uid, (const char *)sqlite3_column_text(stmt, 0));
-        out->newest_ms = sqlite3_column_int64(stmt, 1);
-        out->has_monitor_inputs = sqlite3_column_int(stmt, 2) != 0;
-    }
-    (void)sqlite3_finalize(stmt);
-    return rc;
+    struct trace *trace = ctx;
+    const char *uid = cells->text(cells, 0);
+    int64_t sample_ms = cells->number(cells, 1), input_ms = cells->number(cells, 2);
+    TEXT_SET(trace->uid, uid != NULL ? uid : "");
+    trace->newest_ms = sample_ms > input_ms ? sample_ms : input_ms;
+    trace->has_monitor_inputs = cells->number(cells, 3) != 0;
+    return false;
 }
 
-enum job_state { JOB_ENDED, JOB_UNFINISHED, JOB_GONE, JOB_NOT_KNOWN };
-
-/* Read from the other file: traces of unfinished jobs are kept. */
-static enum job_state state_of(struct store_sqlite *sq, const char *uid)
+/* The next trace after the cursor; uid "" at the end. */
+static bool next_trace(struct store_sql *s, const char *after, struct trace *out)
 {
     struct err ignored = {0};
-    struct lane_db *lane = &sq->lanes[LANE_OBJECTS];
-    sqlite3 *db = lane_borrow_reader(lane, &ignored);
-    enum job_state state = JOB_NOT_KNOWN;
-    sqlite3_stmt *stmt = NULL;
-    if (db == NULL)
-        return state;
-    if (sqlite3_prepare_v2(db, "SELECT outcome = '' FROM jobs WHERE uid = ?1", -1, &stmt, NULL) ==
-            SQLITE_OK &&
-        sqlite3_bind_text(stmt, 1, uid, -1, SQLITE_STATIC) == SQLITE_OK) {
-        int rc = sqlite3_step(stmt);
-        if (rc == SQLITE_ROW)
-            state = sqlite3_column_int(stmt, 0) != 0 ? JOB_UNFINISHED : JOB_ENDED;
-        else if (rc == SQLITE_DONE)
-            state = JOB_GONE;
-    }
-    (void)sqlite3_finalize(stmt);
-    lane_return_reader(lane, db);
-    return state;
+    const struct sql_value cursor = sql_text(after);
+    const struct sql_read read = {
+        .sql = "SELECT t.uid, coalesce((SELECT at_ms FROM samples WHERE job_uid = t.uid"
+               " ORDER BY seq DESC LIMIT 1), 0), coalesce((SELECT at_ms FROM monitor_inputs"
+               " WHERE job_uid = t.uid ORDER BY seq DESC LIMIT 1), 0),"
+               " CASE WHEN EXISTS (SELECT 1 FROM monitor_inputs WHERE job_uid = t.uid) THEN 1"
+               " ELSE 0 END FROM (SELECT min(uid) AS uid FROM (SELECT min(job_uid) AS uid FROM"
+               " samples WHERE job_uid > $1 UNION ALL SELECT min(job_uid) FROM monitor_inputs"
+               " WHERE job_uid > $1) AS firsts) AS t WHERE t.uid IS NOT NULL",
+        .values = &cursor,
+        .n = 1,
+        .row = keep_trace,
+        .ctx = out};
+    *out = (struct trace){0};
+    return s->engine->read(s, LANE_SAMPLES, &read, &ignored);
 }
 
-static int drop_rows(sqlite3 *db, const char *uid)
+enum job_state { JOB_GONE, JOB_ENDED, JOB_UNFINISHED, JOB_NOT_KNOWN };
+
+static bool keep_state(void *ctx, struct sql_cells *cells)
 {
-    int rc = run(db,
-                 "DELETE FROM samples WHERE job_uid = ?1 AND seq IN (SELECT seq FROM samples"
-                 " WHERE job_uid = ?1 ORDER BY seq LIMIT ?2)",
-                 uid, RETENTION_STEP_ROWS);
-    return rc != SQLITE_OK
-               ? rc
-               : run(db,
-                     "DELETE FROM monitor_inputs WHERE job_uid = ?1 AND seq IN (SELECT seq FROM"
-                     " monitor_inputs WHERE job_uid = ?1 ORDER BY seq LIMIT ?2)",
-                     uid, RETENTION_STEP_ROWS);
+    *(enum job_state *)ctx = cells->number(cells, 0) != 0 ? JOB_UNFINISHED : JOB_ENDED;
+    return false;
 }
 
-/* Keeps one per second, those at iterations, and the last. Monitor inputs are deleted when the
- * samples have been thinned: a replay needs all samples. */
-static int thin_rows(sqlite3 *db, const char *uid)
+/* Traces of unfinished jobs are kept. */
+static enum job_state state_of(struct store_sql *s, const char *uid)
 {
-    int rc = run(db,
-                 "DELETE FROM samples WHERE job_uid = ?1 AND seq IN (SELECT seq FROM (SELECT seq,"
-                 " source, row_number() OVER (PARTITION BY at_ms / 1000 ORDER BY seq) AS nth,"
-                 " max(seq) OVER () AS last FROM samples WHERE job_uid = ?1)"
-                 " WHERE nth > 1 AND source = 'poll' AND seq < last LIMIT ?2)",
-                 uid, RETENTION_STEP_ROWS);
-    if (rc != SQLITE_OK || sqlite3_changes(db) > 0)
-        return rc;
-    return run(
-        db,
-        "DELETE FROM monitor_inputs WHERE job_uid = ?1 AND seq IN (SELECT seq FROM monitor_inputs"
-        " WHERE job_uid = ?1 ORDER BY seq LIMIT ?2)",
-        uid, RETENTION_STEP_ROWS);
+    struct err ignored = {0};
+    enum job_state state = JOB_GONE;
+    const struct sql_value value = sql_text(uid);
+    const struct sql_read read = {
+        .sql = "SELECT CASE WHEN outcome = '' THEN 1 ELSE 0 END FROM jobs WHERE uid = $1",
+        .values = &value,
+        .n = 1,
+        .row = keep_state,
+        .ctx = &state};
+    return s->engine->read(s, LANE_OBJECTS, &read, &ignored) ? state : JOB_NOT_KNOWN;
+}
+
+static int64_t step_of(struct store_sql *s, enum statement id, const char *uid)
+{
+    struct err ignored = {0};
+    int64_t changed = 0;
+    const struct sql_value values[] = {sql_text(uid), sql_int(RETENTION_STEP_ROWS)};
+    (void)change(s, id, values, COUNT(values), &changed, &ignored);
+    return changed;
+}
+
+/* Monitor inputs are deleted when the samples have been thinned: a replay needs all samples. */
+static int64_t thin_rows(struct store_sql *s, const char *uid)
+{
+    int64_t thinned = step_of(s, STATEMENT_THIN_SAMPLES, uid);
+    return thinned > 0 ? thinned : step_of(s, STATEMENT_DROP_INPUTS, uid);
 }
 
 static int64_t under_pressure(int64_t age_ms, unsigned pressure)
@@ -262,101 +221,95 @@ static int64_t under_pressure(int64_t age_ms, unsigned pressure)
 }
 
 /* True: rows were deleted. */
-static bool retain_trace(struct store_sqlite *sq, const struct trace *trace, int64_t now_ms)
+static bool retain_trace(struct store_sql *s, const struct trace *trace, int64_t now_ms)
 {
-    struct retaining *r = &sq->retention;
-    sqlite3 *db = sq->lanes[LANE_SAMPLES].db;
-    int64_t age_ms = now_ms - trace->newest_ms;
+    struct retaining *r = &s->retention;
+    int64_t age_ms = now_ms - trace->newest_ms, deleted = 0;
     int64_t full_ms = under_pressure(r->settings.full_samples_ms, r->pressure);
     int64_t keep_ms = under_pressure(r->settings.samples_ms, r->pressure);
     if (age_ms < ORPHAN_MS && r->pressure < PRESSURE_MAX)
         return false; /* may be active or just ended */
-    enum job_state state = state_of(sq, trace->uid);
+    enum job_state state = state_of(s, trace->uid);
     if (state == JOB_UNFINISHED || state == JOB_NOT_KNOWN)
         return false;
-    int before = sqlite3_total_changes(db);
     if (state == JOB_GONE || (keep_ms > 0 && age_ms > keep_ms))
-        (void)drop_rows(db, trace->uid);
+        deleted = step_of(s, STATEMENT_DROP_SAMPLES, trace->uid) +
+                  step_of(s, STATEMENT_DROP_INPUTS, trace->uid);
     else if (full_ms > 0 && age_ms > full_ms && trace->has_monitor_inputs)
-        (void)thin_rows(db, trace->uid);
-    int deleted = sqlite3_total_changes(db) - before;
-    atomic_fetch_add(&sq->samples_retired, (uint64_t)deleted);
+        deleted = thin_rows(s, trace->uid);
+    atomic_fetch_add(&s->samples_retired, (uint64_t)deleted);
     return deleted > 0;
 }
 
 /* After a whole round: adjusts the pressure to the file size. */
-static void round_over(struct store_sqlite *sq)
+static void round_over(struct store_sql *s)
 {
-    struct retaining *r = &sq->retention;
+    struct retaining *r = &s->retention;
     r->cursor[0] = '\0';
     bool too_large = r->settings.samples_bytes > 0 &&
-                     used_bytes(sq->lanes[LANE_SAMPLES].db) > r->settings.samples_bytes;
+                     s->engine->bytes(s, LANE_SAMPLES) > r->settings.samples_bytes;
     r->pressure = !too_large ? 0 : r->pressure < PRESSURE_MAX ? r->pressure + 1 : PRESSURE_MAX;
 }
 
 /* By age, as the history, and by number: a flood of changes does not fill the disk. */
-static void retain_audit(struct store_sqlite *sq, int64_t now_ms)
+static void retain_audit(struct store_sql *s, int64_t now_ms)
 {
-    sqlite3 *db = sq->lanes[LANE_SAMPLES].db;
-    int64_t age_ms = sq->retention.settings.history_ms;
+    struct err ignored = {0};
+    int64_t age_ms = s->retention.settings.history_ms, changed = 0;
+    const struct sql_value before = sql_int(now_ms - age_ms), most = sql_int(RETENTION_AUDIT_ROWS);
     if (age_ms > 0)
-        (void)run(db,
-                  "DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log WHERE at_ms < ?2 AND"
-                  " ?1 = '' LIMIT 1000)",
-                  "", now_ms - age_ms);
-    (void)run(db,
-              "DELETE FROM audit_log WHERE ?1 = '' AND id <= (SELECT max(id) FROM audit_log) - ?2",
-              "", RETENTION_AUDIT_ROWS);
+        (void)change(s, STATEMENT_DROP_AUDIT_BY_AGE, &before, 1, &changed, &ignored);
+    (void)change(s, STATEMENT_DROP_AUDIT_BY_NUMBER, &most, 1, &changed, &ignored);
 }
 
-bool retention_samples(struct store_sqlite *sq, int64_t now_ms)
+static bool retain_samples(struct store_sql *s, int64_t now_ms)
 {
-    struct retaining *r = &sq->retention;
-    if (!atomic_load(&r->is_set))
-        return false;
-    retain_audit(sq, now_ms);
+    struct retaining *r = &s->retention;
+    retain_audit(s, now_ms);
     for (int i = 0; i < RETENTION_STEP_TRACES; i++) {
         struct trace trace;
-        if (next_trace(sq->lanes[LANE_SAMPLES].db, r->cursor, &trace) != SQLITE_OK)
+        if (!next_trace(s, r->cursor, &trace))
             return false;
         if (trace.uid[0] == '\0') {
-            round_over(sq);
+            round_over(s);
             return r->pressure > 0;
         }
-        if (retain_trace(sq, &trace, now_ms))
+        if (retain_trace(s, &trace, now_ms))
             return true; /* visit it again: there may be more */
         TEXT_SET(r->cursor, trace.uid);
     }
     return false;
 }
 
-/* ---- the operations of store.h ---- */
-
-void retention_set(struct store *s, const struct store_retention *retention)
+bool retention_in_background(struct store_sql *s, int64_t now_ms)
 {
-    struct store_sqlite *sq = store_sqlite_of(s);
-    sq->retention.settings = *retention; /* before is_set */
-    atomic_store(&sq->retention.is_set, true);
+    struct err ignored = {0};
+    bool more = false;
+    if (!atomic_load(&s->retention.is_set))
+        return false;
+    bool did = retain_samples(s, now_ms);
+    if (s->engine->is_remote && note_time(s, now_ms, &ignored))
+        (void)retain_history(s, now_ms, &more, &ignored);
+    return did || more;
 }
 
-bool retention_step(struct store *s, int64_t now_ms, bool *out_did, struct err *err)
+/* ---- the operations of store.h ---- */
+
+void retention_set(struct store *store, const struct store_retention *retention)
 {
-    struct store_sqlite *sq = store_sqlite_of(s);
-    struct lane_db *samples = &sq->lanes[LANE_SAMPLES];
+    struct store_sql *s = store_sql_of(store);
+    s->retention.settings = *retention; /* before is_set */
+    atomic_store(&s->retention.is_set, true);
+}
+
+bool retention_step(struct store *store, int64_t now_ms, bool *out_did, struct err *err)
+{
+    struct store_sql *s = store_sql_of(store);
     *out_did = false;
-    atomic_store(&sq->retention.now_ms, now_ms);
-    if (!atomic_load(&sq->retention.is_set))
+    atomic_store(&s->retention.now_ms, now_ms);
+    if (!atomic_load(&s->retention.is_set) || s->engine->is_remote)
         return true;
-    if (samples->in_memory) { /* no thread: at once */
-        (void)pthread_mutex_lock(&samples->lock);
-        *out_did = retention_samples(sq, now_ms);
-        (void)pthread_mutex_unlock(&samples->lock);
-    }
-    struct lane_db *objects = &sq->lanes[LANE_OBJECTS];
-    if (objects->in_memory)
-        (void)pthread_mutex_lock(&objects->lock);
-    bool good = note_time(sq, now_ms, err) && retain_history(sq, now_ms, out_did, err);
-    if (objects->in_memory)
-        (void)pthread_mutex_unlock(&objects->lock);
-    return good;
+    if (s->in_memory) /* no thread: at once */
+        *out_did = retain_samples(s, now_ms);
+    return note_time(s, now_ms, err) && retain_history(s, now_ms, out_did, err);
 }

@@ -198,8 +198,8 @@ static const struct column audit_columns[] = {
 const struct row_type *rows_type(enum row kind)
 {
     static const struct row_type types[ROW_COUNT] = {
-#define ROW(id, name, table, lane, put, again, order) \
-    [ROW_##id] = {table, put, again, order, LANE_##lane, name##_columns, COUNT(name##_columns)},
+#define ROW(id, name, table, lane, key, again, order) \
+    [ROW_##id] = {table, key, again, order, LANE_##lane, name##_columns, COUNT(name##_columns)},
 #include "store/rows.def"
 #undef ROW
     };
@@ -224,18 +224,48 @@ static size_t add_names(char *sql, size_t used, const struct row_type *type)
     return used;
 }
 
+static bool is_key(const struct row_type *type, const char *column)
+{
+    char list[64], word[64];
+    (void)snprintf(list, sizeof list, ", %s,", type->key);
+    (void)snprintf(word, sizeof word, ", %s,", column);
+    return strstr(list, word) != NULL;
+}
+
+/* Every column but the key's, from the row that was to be inserted. */
+static size_t add_replacement(char *sql, size_t used, const struct row_type *type)
+{
+    const char *between = ") DO UPDATE SET ";
+    used = add(sql, used, "ON CONFLICT (");
+    used = add(sql, used, type->key);
+    for (size_t i = 0; i < type->column_count; i++) {
+        if (is_key(type, type->columns[i].name))
+            continue;
+        used = add(sql, used, between);
+        used = add(sql, used, type->columns[i].name);
+        used = add(sql, used, " = excluded.");
+        used = add(sql, used, type->columns[i].name);
+        between = ", ";
+    }
+    return used;
+}
+
 void rows_insert_sql(enum row kind, char *out_sql)
 {
     const struct row_type *type = rows_type(kind);
-    size_t used = add(out_sql, 0, type->put);
-    used = add(out_sql, used, " INTO ");
+    size_t used = add(out_sql, 0, "INSERT INTO ");
     used = add(out_sql, used, type->table);
     used = add(out_sql, used, "(");
     used = add_names(out_sql, used, type);
     used = add(out_sql, used, ") VALUES (");
-    for (size_t i = 0; i < type->column_count; i++)
-        used = add(out_sql, used, i == 0 ? "?" : ", ?");
+    for (size_t i = 0; i < type->column_count; i++) {
+        char parameter[16];
+        (void)snprintf(parameter, sizeof parameter, i == 0 ? "$%zu" : ", $%zu", i + 1);
+        used = add(out_sql, used, parameter);
+    }
     used = add(out_sql, used, ") ");
+    if (type->key[0] != '\0')
+        used = add_replacement(out_sql, used, type);
     (void)add(out_sql, used, type->again);
 }
 
@@ -250,57 +280,63 @@ void rows_select_sql(enum row kind, const char *source, const char *tail, char *
     (void)add(out_sql, used, tail);
 }
 
-static int bind_one(sqlite3_stmt *stmt, int at, const struct column *column, const void *field)
+static struct sql_value value_of(const struct column *column, const void *field)
 {
-    const char *text = NULL;
+    struct sql_value value = {.type = SQL_INT};
     switch (column->type) {
     case COLUMN_TEXT:
-        text = *(const char *const *)field;
-        return sqlite3_bind_text(stmt, at, text != NULL ? text : "", -1, SQLITE_STATIC);
+        value.type = SQL_TEXT;
+        value.text = *(const char *const *)field;
+        value.text = value.text != NULL ? value.text : "";
+        value.bytes = strlen(value.text);
+        break;
     case COLUMN_ARRAY:
-        text = field;
-        return sqlite3_bind_text(stmt, at, text, (int)strnlen(text, column->bytes), SQLITE_STATIC);
-    case COLUMN_INT: return sqlite3_bind_int64(stmt, at, *(const int64_t *)field);
-    case COLUMN_REAL: return sqlite3_bind_double(stmt, at, *(const double *)field);
-    case COLUMN_BOOL: return sqlite3_bind_int(stmt, at, *(const bool *)field);
+        value.type = SQL_TEXT;
+        value.text = field;
+        value.bytes = strnlen(value.text, column->bytes);
+        break;
+    case COLUMN_INT: value.number = *(const int64_t *)field; break;
+    case COLUMN_REAL:
+        value.type = SQL_REAL;
+        value.real = *(const double *)field;
+        break;
+    case COLUMN_BOOL: value.number = *(const bool *)field; break;
     }
-    return SQLITE_MISUSE;
+    return value;
 }
 
-int rows_bind(sqlite3_stmt *stmt, enum row kind, const void *row)
+size_t rows_values(enum row kind, const void *row, struct sql_value *out_values)
 {
     const struct row_type *type = rows_type(kind);
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < type->column_count && rc == SQLITE_OK; i++)
-        rc = bind_one(stmt, (int)i + 1, &type->columns[i],
-                      (const char *)row + type->columns[i].offset);
-    return rc;
+    for (size_t i = 0; i < type->column_count; i++)
+        out_values[i] = value_of(&type->columns[i], (const char *)row + type->columns[i].offset);
+    return type->column_count;
 }
 
-static bool read_one(sqlite3_stmt *stmt, int at, const struct column *column, void *field)
+static bool read_one(struct sql_cells *cells, int at, const struct column *column, void *field)
 {
     const char *text = NULL;
     switch (column->type) {
     case COLUMN_TEXT:
-        text = (const char *)sqlite3_column_text(stmt, at);
+        text = cells->text(cells, at);
         *(const char **)field = text;
         return text != NULL;
     case COLUMN_ARRAY:
-        text = (const char *)sqlite3_column_text(stmt, at);
+        text = cells->text(cells, at);
         (void)snprintf(field, column->bytes, "%s", text != NULL ? text : "");
         return text != NULL;
-    case COLUMN_INT: *(int64_t *)field = sqlite3_column_int64(stmt, at); return true;
-    case COLUMN_REAL: *(double *)field = sqlite3_column_double(stmt, at); return true;
-    case COLUMN_BOOL: *(bool *)field = sqlite3_column_int(stmt, at) != 0; return true;
+    case COLUMN_INT: *(int64_t *)field = cells->number(cells, at); return true;
+    case COLUMN_REAL: *(double *)field = cells->real(cells, at); return true;
+    case COLUMN_BOOL: *(bool *)field = cells->number(cells, at) != 0; return true;
     }
     return false;
 }
 
-bool rows_read(sqlite3_stmt *stmt, enum row kind, union any_row *out_row)
+bool rows_read(struct sql_cells *cells, enum row kind, union any_row *out_row)
 {
     const struct row_type *type = rows_type(kind);
-    for (size_t i = 0; i < type->column_count; i++)
-        if (!read_one(stmt, (int)i, &type->columns[i], (char *)out_row + type->columns[i].offset))
-            return false;
-    return true;
+    for (size_t i = 0; i < type->column_count && !cells->failed; i++)
+        cells->failed =
+            !read_one(cells, (int)i, &type->columns[i], (char *)out_row + type->columns[i].offset);
+    return !cells->failed;
 }

@@ -1,11 +1,10 @@
 /* rows.h - the row types of store.h as tables of columns, so that putting and reading any of
  * them is one piece of code and a new column is one line (here) plus a step (schema.def).
- * Private to the SQLite implementation.
+ * Texts for SQL are of both engines: parameters are $1, $2, ... Private to store/.
  */
 #ifndef STORE_ROWS_H
 #define STORE_ROWS_H
 
-#include <sqlite3.h>
 #include <stddef.h>
 
 #include "store/store.h"
@@ -13,13 +12,13 @@
 enum lane { LANE_OBJECTS, LANE_SAMPLES, LANE_COUNT };
 
 enum row {
-#define ROW(id, name, table, lane, put, again, order) ROW_##id,
+#define ROW(id, name, table, lane, key, again, order) ROW_##id,
 #include "store/rows.def"
 #undef ROW
     ROW_COUNT
 };
 
-enum { ROWS_SQL_MAX = 2048 };
+enum { ROWS_SQL_MAX = 8192 };
 
 /* TEXT: a borrowed pointer, NULL is ''. ARRAY: text inside the row. */
 enum column_type { COLUMN_TEXT, COLUMN_ARRAY, COLUMN_INT, COLUMN_REAL, COLUMN_BOOL };
@@ -31,7 +30,7 @@ struct column {
 };
 
 struct row_type {
-    const char *table, *put, *again, *order; /* as in rows.def */
+    const char *table, *key, *again, *order; /* as in rows.def */
     enum lane lane;
     const struct column *columns;
     size_t column_count;
@@ -65,9 +64,30 @@ void rows_insert_sql(enum row kind, char *out_sql);
 /* "SELECT columns FROM source tail"; source NULL: the table itself. */
 void rows_select_sql(enum row kind, const char *source, const char *tail, char *out_sql);
 
-/* SQLite's result code. Text is bound without a copy: step before the row goes away. */
-int rows_bind(sqlite3_stmt *stmt, enum row kind, const void *row);
-/* Texts point into the statement until its next step. False when memory ran out. */
-bool rows_read(sqlite3_stmt *stmt, enum row kind, union any_row *out_row);
+/* A value for a statement; text is borrowed. */
+enum sql_type { SQL_TEXT, SQL_INT, SQL_REAL };
+struct sql_value {
+    enum sql_type type;
+    const char *text;
+    size_t bytes; /* of text */
+    int64_t number;
+    double real;
+};
+
+/* A row of a result, behind the engine. Text is valid until the next row; NULL: a null, or no
+ * memory. */
+struct sql_cells {
+    const char *(*text)(const struct sql_cells *cells, int at);
+    int64_t (*number)(const struct sql_cells *cells, int at);
+    double (*real)(const struct sql_cells *cells, int at);
+    void *of; /* the engine's */
+    int row;
+    bool failed; /* a text could not be read: no memory */
+};
+
+/* One value per column, into out_values; they point into the row. How many. */
+size_t rows_values(enum row kind, const void *row, struct sql_value *out_values);
+/* Texts point into the cells. False, with cells->failed, when a text is missing. */
+bool rows_read(struct sql_cells *cells, enum row kind, union any_row *out_row);
 
 #endif

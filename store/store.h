@@ -1,4 +1,5 @@
-/* store.h - durable storage: the port; implemented on SQLite (store/sqlite.h).
+/* store.h - durable storage: the port; implemented on SQLite (store/sqlite/) and PostgreSQL
+ * (store/postgres/).
  *
  * Row types: store/row_types.h.
  *

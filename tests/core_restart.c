@@ -10,7 +10,7 @@
 #include "engine/incidents.h"
 #include "engine/model/fleet/fleet_incidents.h"
 #include "engine/persist.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/core_restart.h"
 
 static void save(struct core_world *w, struct store *store)

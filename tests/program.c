@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/query_process.h"
+#include "store/any/query_process.h"
 
 static struct test_file *files; /* by name */
 static char *no_arguments[] = {NULL};

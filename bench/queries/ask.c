@@ -18,8 +18,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "bench/history.h"
-#include "store/query.h"
-#include "store/sqlite.h"
+#include "store/any/any.h"
+#include "store/sqlite/sqlite.h"
 
 enum { RUNS = 5, RUNS_MAX = 99, LIMIT_MS = 1000, BAR = 50 };
 

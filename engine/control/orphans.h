@@ -9,10 +9,10 @@
  * A mark of a migration that this appliance saw end is removed from the guest, on the node that
  * owns it.
  *
- * After a restore from a backup (store/backup.h) the marks also confirm: a job that the backup
- * holds gets no order until its guest is seen with the job's mark. One that was not begun when the
- * backup was made is begun never: it is adopted if the mark shows that it was begun later, else it
- * fails.
+ * After a restore from a backup (store/sqlite/backup.h) the marks also confirm: a job that the
+ * backup holds gets no order until its guest is seen with the job's mark. One that was not begun
+ * when the backup was made is begun never: it is adopted if the mark shows that it was begun later,
+ * else it fails.
  */
 #ifndef ENGINE_CONTROL_ORPHANS_H
 #define ENGINE_CONTROL_ORPHANS_H

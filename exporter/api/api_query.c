@@ -2,14 +2,15 @@
  * time, because requests share the workers.
  *
  * A query can take seconds of CPU, so cross-origin requests are refused, POST and GET. It runs in a
- * process with limits of its own (store/query_process.h): planning a join cannot be interrupted,
- * and its time grows with the length of the statement (4 KiB: up to 2.5 s, 8 KiB: 12 s). */
+ * process with limits of its own (store/any/query_process.h): planning a join cannot be
+ * interrupted, and its time grows with the length of the statement (4 KiB: up to 2.5 s, 8 KiB: 12
+ * s). */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "exporter/api/api_request.h"
 #include "exporter/exporter_impl.h"
-#include "store/query_process.h"
+#include "store/any/query_process.h"
 
 enum { QUERY_HTTP_MS = 5000, QUERY_HTTP_ROWS = 10000, QUERY_HTTP_SQL = 4096 };
 
@@ -67,7 +68,7 @@ static void ask(const struct api_call *call, const char *sql, const struct query
         out_reply->try_again = true;
         return;
     }
-    struct json_object *answer = query_process_run(x->state_dir, sql, limits, &err);
+    struct json_object *answer = query_process_run(x->query_place, sql, limits, &err);
     atomic_store(&x->is_querying, false);
     if (answer == NULL) {
         reply_err(out_reply, &err, KIND_NONE, NULL);
@@ -100,8 +101,12 @@ void serve_query(const struct api_call *call, struct http_reply *out_reply)
                 (!is_post || read_body(http, &sql, &limits, &err));
     if (read && sql == NULL)
         read = err_set(&err, ERR_INVALID, "sql: is missing: /query?sql=SELECT...");
-    if (read && call->x->state_dir[0] == '\0')
-        read = err_set(&err, ERR_REFUSED, "this appliance keeps records in memory only");
+    if (read && call->x->query_place[0] == '\0')
+        read = err_set(&err, ERR_REFUSED, "%s",
+                       call->x->is_stored
+                           ? "the records are in PostgreSQL, and the configuration has no "
+                             "storeQuery: the URL of a role that may only read"
+                           : "this appliance keeps records in memory only");
     if (read)
         ask(call, sql, &limits, csv, out_reply);
     else

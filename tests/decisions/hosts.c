@@ -10,7 +10,7 @@
 #include "engine/model/turn/step.h"
 #include "engine/persist.h"
 #include "hypervisor/definition.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/decisions/report.h"
 #include "tests/decisions/world.h"
 

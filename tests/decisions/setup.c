@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/decisions/case.h"
 
 /* ---- members ---- */

@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/sqlite_impl.h"
+#include "store/sqlite/impl.h"
 
 enum { RUNS_MAX = 5000, JOBS = 2, FIRST_JOBS = 2, KINDS = 5, STRIDE = 19 };
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "engine/publish.h"
 #include "exporter/exporter_impl.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/core_world.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "engine/persist.h"
 #include "engine/publish.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/core_world.h"
 #include "tests/fuzz/core_play.h"
 

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/own.h"
-#include "store/query.h"
-#include "store/sqlite.h"
+#include "store/any/any.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { DEADLINE_MS = 200, LATE_MS = 5000 };

@@ -11,7 +11,7 @@
 #include "engine/core/reconcile.h"
 #include "engine/persist.h"
 #include "engine/publish.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { ROWS_MAX = 12, TEXTS_MAX = 256, NEWER_WORD = 0xfd, NEWER_ROW = 0xf0 };

@@ -6,7 +6,7 @@
 #include "collector/collector.h"
 #include "engine/engine.h"
 #include "hypervisor/sim/sim.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 enum { FLEET_SIM_LIVES_MAX = 64 };
 

@@ -6,7 +6,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/sim/lawbook.h"
 
 enum { NODES = 3, JOBS = 3, OBJECTS = 2, START_MS = 1000000 };

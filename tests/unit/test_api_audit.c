@@ -4,7 +4,7 @@
 
 #include "exporter/exporter.h"
 #include "exporter/request_log.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/unit/test_access.h"
 #include "tests/unit/test_api_client.h"
 #include "tests/unit/test_api_world.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "exporter/exporter.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/unit/test_access.h"
 #include "tests/unit/test_api_client.h"
 

@@ -1,7 +1,7 @@
 /* test_cli_explain.c - `ferry explain` of recorded migrations, run as a shell would: one through
  * the appliance's API or from the state directory, all of them judged again. */
 #include "analyzer/record/recorded.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/unit/test_api_http.h"
 #include "tests/unit/test_cli_rig.h"
 #include "tests/unit/test_store.h"

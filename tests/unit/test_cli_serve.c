@@ -22,7 +22,7 @@
 #include "cli/common/table.h"
 #include "cli/common/view.h"
 #include "cli/common/wait.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/unit/test_cli_rig.h"
 
 /* Small guests on a fast link: a move takes a fraction of a second. */

@@ -30,6 +30,8 @@ static const char full[] = "hosts:\n"
                            "- {name: h2, uri: 'qemu:///system', schedulable: false}\n"
                            "- {name: h3, uri: 'qemu:///system', schedulable: true}\n"
                            "state: /srv/ferry\n"
+                           "store: postgresql://ferry@db/ferry?sslmode=verify-full\n"
+                           "storeQuery: postgres://reader@db/ferry\n"
                            "listen: 127.0.0.1:9999\n"
                            "log: {level: debug, format: json}\n"
                            "migrations:\n"
@@ -81,6 +83,8 @@ static void a_full_file_fills_every_field(void **state)
     assert_true(!c->host_settings[0].cordoned && c->host_settings[1].cordoned &&
                 !c->host_settings[2].cordoned);
     assert_string_equal(c->state_dir, "/srv/ferry");
+    assert_string_equal(c->store, "postgresql://ferry@db/ferry?sslmode=verify-full");
+    assert_string_equal(c->store_query, "postgres://reader@db/ferry");
     assert_string_equal(c->access.listen[0], "127.0.0.1:9999");
     assert_int_equal(c->log_level, LOG_LEVEL_DEBUG);
     assert_int_equal(c->log_format, LOG_FORMAT_JSON);
@@ -159,6 +163,8 @@ static const struct story {
     {"a misspelt limit", ONE_HOST "migrations:\n  allowPostcopy: true\n",
      "ferry.yaml:5: ", "allowPostCopy"},
     {"no hosts at all", "listen: 127.0.0.1:1\n", "ferry.yaml:1: ", "'hosts' is missing"},
+    {"a store that is no URL", "state: /x\nstore: mysql://u:p@h/d\n",
+     "ferry.yaml:2: ", "'store' is not a URL like postgresql://"},
     {"an empty list", "state: /x\nhosts: []\n", "ferry.yaml:2: ", "empty"},
     {"hosts that are no list", "hosts: h1\n", "ferry.yaml:1: ", "list"},
     {"a host without a name", "hosts:\n- uri: qemu:///system\n", "ferry.yaml:2: ", "'name'"},
@@ -492,6 +498,7 @@ static const struct {
     {ONE_HOST "migrations: {allowManagedElsewhere: true}\n", "migrations.allowManagedElsewhere"},
     {ONE_HOST "  tlsName: h1.example\n", "hosts"},
     {ONE_HOST "state: /x\n", "state"},
+    {ONE_HOST "store: postgresql://h/d\n", "store"},
     {ONE_HOST "listen: 127.0.0.1:1\n", "listen"},
     {ONE_HOST "log: {level: debug}\n", "log.level"},
     {ONE_HOST "log: {format: json}\n", "log.format"},

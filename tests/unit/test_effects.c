@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "engine/core/reconcile.h"
 #include "engine/persist.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/core_world.h"
 
 static void a_record_waits_for_its_commit_and_asks_nobody(void **state)

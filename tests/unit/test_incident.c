@@ -12,7 +12,7 @@
 #include "engine/incidents.h"
 #include "engine/model/fleet/fleet_incidents.h"
 #include "engine/publish.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/core_move.h"
 #include "tests/core_restart.h"
 

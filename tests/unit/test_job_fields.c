@@ -11,7 +11,7 @@
 #include "engine/persist.h"
 #include "engine/publish.h"
 #include "exporter/api/api.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 static struct fleet *fleet;
 static struct store *store;

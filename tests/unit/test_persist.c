@@ -8,7 +8,7 @@
 #include "engine/core/reconcile.h"
 #include "engine/persist.h"
 #include "engine/publish.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/core_world.h"
 
 static void store_world(struct core_world *w, struct store *store)

@@ -8,7 +8,7 @@
 
 #include "analyzer/report/postmortem.h"
 #include "base/json.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "tests/unit/golden.h"
 
 enum { ZERO_MS = 1000000, SAMPLES = 50 };

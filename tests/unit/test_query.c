@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,38 +11,50 @@
 #include "base/json.h"
 #include "bench/history.h"
 #include "cli/common/table.h"
-#include "store/query.h"
-#include "store/sqlite.h"
+#include "store/any/any.h"
+#include "tests/unit/postgres_server.h"
 
 enum { MIGRATIONS = 4000 };
 
 struct filled {
     char dir[64];
-    struct store *store; /* open all the while: as beside a running appliance */
+    char place[POSTGRES_URL_MAX]; /* what is asked: dir, or a URL */
+    struct store *store;          /* open all the while: as beside a running appliance */
 };
+
+static bool fill(struct store *store, size_t migrations, int64_t now_ms)
+{
+    struct err err = {0};
+    const struct history history = {.migrations = migrations,
+                                    .guests = migrations / 10,
+                                    .hosts = 8,
+                                    .traced = 400,
+                                    .at_once = 1000,
+                                    .now_ms = now_ms,
+                                    .span_ms = 60LL * 24 * 3600 * 1000,
+                                    .seed = 3};
+    if (store != NULL && history_fill(store, &history, &err))
+        return true;
+    print_error("%s\n", err.text);
+    return false;
+}
+
+static bool make(struct filled *filled, size_t migrations, int64_t now_ms)
+{
+    struct err err = {0};
+    (void)snprintf(filled->dir, sizeof filled->dir, "/tmp/ferry-query-XXXXXX");
+    if (mkdtemp(filled->dir) == NULL)
+        return false;
+    (void)snprintf(filled->place, sizeof filled->place, "%s", filled->dir);
+    filled->store = store_open(filled->dir, &err);
+    return fill(filled->store, migrations, now_ms);
+}
 
 static int setup(void **state)
 {
     static struct filled filled;
-    struct err err = {0};
-    (void)snprintf(filled.dir, sizeof filled.dir, "/tmp/ferry-query-XXXXXX");
-    if (mkdtemp(filled.dir) == NULL)
-        return -1;
-    filled.store = store_sqlite_open(filled.dir, &err);
-    const struct history history = {.migrations = MIGRATIONS,
-                                    .guests = 400,
-                                    .hosts = 8,
-                                    .traced = 400,
-                                    .at_once = 1000,
-                                    .now_ms = clock_wall_ms(clock_system()),
-                                    .span_ms = 60LL * 24 * 3600 * 1000,
-                                    .seed = 3};
-    if (filled.store == NULL || !history_fill(filled.store, &history, &err)) {
-        print_error("%s\n", err.text);
-        return -1;
-    }
     *state = &filled;
-    return 0;
+    return make(&filled, MIGRATIONS, clock_wall_ms(clock_system())) ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -57,7 +70,7 @@ static struct json_object *must_ask(void **state, const char *sql)
 {
     struct err err = {0};
     struct json_object *answer =
-        query_run(((struct filled *)*state)->dir, sql, &(struct query_limits){0}, &err);
+        query_run(((struct filled *)*state)->place, sql, &(struct query_limits){0}, &err);
     if (answer == NULL)
         fail_msg("%s: %s", sql, err.text);
     return answer;
@@ -329,6 +342,211 @@ static void csv_quotes_special_characters(void **state)
     buf_fini(&text);
 }
 
+/* ---- the same on PostgreSQL ---- */
+
+enum { PG_MIGRATIONS = 1500 };
+
+/* The same records in both; the state is SQLite's. */
+static struct filled both;
+static struct store *on_postgres;
+static char reader_url[POSTGRES_URL_MAX], writer_url[POSTGRES_URL_MAX];
+
+static int setup_both(void **state)
+{
+    struct err err = {0};
+    int64_t now_ms = clock_wall_ms(clock_system());
+    postgres_new_url(writer_url);
+    on_postgres = store_open(writer_url, &err);
+    *state = &both;
+    if (!fill(on_postgres, PG_MIGRATIONS, now_ms) || !make(&both, PG_MIGRATIONS, now_ms))
+        return -1;
+    postgres_query_url(writer_url, reader_url);
+    return 0;
+}
+
+static int teardown_both(void **state)
+{
+    store_free(on_postgres);
+    return teardown(state);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void write_value(struct buf *out, struct json_object *value)
+{
+    double number = json_object_get_double(value);
+    bool is_whole = json_object_is_type(value, json_type_int) || number == floor(number);
+    if (json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int))
+        buf_addf(out, is_whole ? "%.0f|" : "%.6g|", number);
+    else
+        buf_addf(out, "%s|", value != NULL ? json_object_get_string(value) : "NULL");
+}
+
+/* One text per row, sorted: an order with ties is not one. */
+static size_t lines_of(struct json_object *answer, char ***out_lines)
+{
+    size_t n = rows_of(answer);
+    char **lines = calloc(n + 1, sizeof *lines);
+    assert_non_null(lines);
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *row = json_object_array_get_idx(json_at(answer, "rows"), i);
+        struct buf line;
+        buf_init(&line, 256 * 1024);
+        for (size_t k = 0; k < json_object_array_length(row); k++)
+            write_value(&line, json_object_array_get_idx(row, k));
+        lines[i] = buf_take(&line);
+    }
+    qsort(lines, n, sizeof *lines, compare_texts);
+    *out_lines = lines;
+    return n;
+}
+
+static void expect_same(const char *sql)
+{
+    struct err err = {0};
+    const struct query_limits limits = {.rows = 20000};
+    OWNED(json_object) here = query_run(both.place, sql, &limits, &err);
+    if (here == NULL)
+        fail_msg("SQLite: %s: %s", sql, err.text);
+    OWNED(json_object) there = query_run(reader_url, sql, &limits, &err);
+    if (there == NULL)
+        fail_msg("PostgreSQL: %s: %s", sql, err.text);
+    assert_string_equal(json_object_to_json_string(json_at(here, "columns")),
+                        json_object_to_json_string(json_at(there, "columns")));
+    char **ours, **theirs;
+    size_t n = lines_of(here, &ours), m = lines_of(there, &theirs);
+    assert_null(json_at(here, "cut"));
+    if (n != m || n == 0)
+        fail_msg("%s: %zu rows, on PostgreSQL %zu", sql, n, m);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(ours[i], theirs[i]) != 0)
+            fail_msg("%s:\n%s\non PostgreSQL:\n%s", sql, ours[i], theirs[i]);
+        free(ours[i]);
+        free(theirs[i]);
+    }
+    free(ours);
+    free(theirs);
+}
+
+static void every_view_is_the_same_on_both_engines(void **state)
+{
+    (void)state;
+    static const char *const views[] = {
+#define VIEW(name, help, sql) name,
+#include "store/views.def"
+#undef VIEW
+    };
+    for (size_t i = 0; i < COUNT(views); i++) {
+        char sql[128];
+        if (strcmp(views[i], "audit") == 0)
+            continue; /* nobody asked for a change */
+        bool is_long = strcmp(views[i], "timeline") == 0 || strcmp(views[i], "phases") == 0;
+        (void)snprintf(sql, sizeof sql, "SELECT * FROM %s%s", views[i],
+                       is_long ? " WHERE job_uid < '00000100'" : "");
+        expect_same(sql);
+    }
+    struct err err = {0};
+    OWNED(json_object) audit =
+        query_run(reader_url, "SELECT * FROM audit", &(struct query_limits){0}, &err);
+    assert_non_null(audit);
+}
+
+static void every_documented_query_is_the_same_on_both_engines(void **state)
+{
+    (void)state;
+    static struct history_question questions[HISTORY_QUESTIONS_MAX];
+    struct err err = {0};
+    size_t n = history_questions("docs/queries.md", questions, &err);
+    assert_int_equal(n, 10);
+    for (size_t i = 0; i < n; i++) {
+        char sql[HISTORY_SQL_MAX];
+        (void)snprintf(sql, sizeof sql, "%s", questions[i].sql);
+        char *limit = strstr(sql, "LIMIT 20");
+        if (limit != NULL) /* of several that are equal either may be the twentieth */
+            *limit = '\0';
+        expect_same(sql);
+    }
+}
+
+static void queries_of_runbooks_run_on_postgres(void **state)
+{
+    struct filled asked = {.place = ""};
+    (void)state;
+    (void)snprintf(asked.place, sizeof asked.place, "%s", reader_url);
+    void *as_state = &asked;
+    every_query_of_a_runbook_runs(&as_state);
+}
+
+static void only_reading_is_allowed_on_postgres(void **state)
+{
+    static const struct {
+        const char *sql;
+        enum err_code code;
+        const char *says;
+    } rows[] = {
+        {"DELETE FROM jobs", ERR_FORBIDDEN, "only reading"},
+        {"DELETE FROM jobs RETURNING uid", ERR_FORBIDDEN, "only reading"},
+        {"WITH d AS (DELETE FROM jobs RETURNING uid) SELECT * FROM d", ERR_FORBIDDEN,
+         "only reading"},
+        {"DROP TABLE jobs", ERR_FORBIDDEN, "only reading"},
+        {"BEGIN", ERR_FORBIDDEN, "only reading"},
+        {"SET default_transaction_read_only = off", ERR_FORBIDDEN, "only reading"},
+        {"COPY jobs TO STDOUT", ERR_FORBIDDEN, "only reading"},
+        {"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
+         " 'ferry objects'",
+         ERR_FORBIDDEN, "only reading"},
+        {"SELECT pg_read_file('/etc/passwd')", ERR_FORBIDDEN, "only reading"},
+        {"SELECT 1; DELETE FROM jobs", ERR_INVALID, "one statement"},
+        {"", ERR_INVALID, "no statement"},
+        {"SELECT nme FROM migrations", ERR_INVALID, "nme"},
+        {"SELECT $1::text", ERR_INVALID, "parameters"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        OWNED(json_object)
+        answer = query_run(reader_url, rows[i].sql, &(struct query_limits){0}, &err);
+        if (answer != NULL)
+            fail_msg("%s was answered", rows[i].sql);
+        if (err.code != rows[i].code || strstr(err.text, rows[i].says) == NULL)
+            fail_msg("%s: %s: %s", rows[i].sql, err_name(err.code), err.text);
+    }
+    assert_int_equal(postgres_int(writer_url, "SELECT count(*) FROM jobs"), PG_MIGRATIONS);
+}
+
+static void limits_hold_on_postgres(void **state)
+{
+    struct err err = {0};
+    (void)state;
+    int64_t began_ms = clock_mono_ms(clock_system());
+    assert_null(query_run(reader_url,
+                          "SELECT count(*) FROM jobs AS a, jobs AS b, jobs AS c WHERE"
+                          " a.created_ms > b.created_ms + c.created_ms",
+                          &(struct query_limits){.ms = 200}, &err));
+    assert_int_equal(err.code, ERR_TIMEOUT);
+    assert_true(clock_mono_ms(clock_system()) - began_ms < 5000);
+    OWNED(json_object) rows = query_run(reader_url, "SELECT uid FROM migrations",
+                                        &(struct query_limits){.rows = 7}, &err);
+    assert_int_equal(rows_of(rows), 7);
+    assert_string_equal(json_object_get_string(json_at(rows, "cut")), "rows");
+    OWNED(json_object) bytes = query_run(reader_url, "SELECT repeat('x', 60000) FROM migrations",
+                                         &(struct query_limits){0}, &err);
+    assert_string_equal(json_object_get_string(json_at(bytes, "cut")), "bytes");
+}
+
+/* The appliance's own role could end its sessions with a SELECT. */
+static void a_role_that_may_write_is_refused(void **state)
+{
+    struct err err = {0};
+    (void)state;
+    assert_null(query_run(writer_url, "SELECT 1", &(struct query_limits){0}, &err));
+    assert_int_equal(err.code, ERR_FORBIDDEN);
+    assert_non_null(strstr(err.text, "storeQuery"));
+}
+
 TEST_FILE(test_query)
 {
     const struct CMUnitTest tests[] = {
@@ -345,5 +563,17 @@ TEST_FILE(test_query)
         cmocka_unit_test(a_directory_without_a_store_is_refused),
         cmocka_unit_test(csv_quotes_special_characters),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    const struct CMUnitTest postgres[] = {
+        cmocka_unit_test(every_view_is_the_same_on_both_engines),
+        cmocka_unit_test(every_documented_query_is_the_same_on_both_engines),
+        cmocka_unit_test(queries_of_runbooks_run_on_postgres),
+        cmocka_unit_test(only_reading_is_allowed_on_postgres),
+        cmocka_unit_test(limits_hold_on_postgres),
+        cmocka_unit_test(a_role_that_may_write_is_refused),
+    };
+    int failed = cmocka_run_group_tests(tests, setup, teardown);
+    if (postgres_in_slice())
+        failed +=
+            cmocka_run_group_tests_name("query on PostgreSQL", postgres, setup_both, teardown_both);
+    return failed;
 }

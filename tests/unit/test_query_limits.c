@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "store/query_process.h"
-#include "store/sqlite.h"
+#include "store/any/query_process.h"
+#include "store/sqlite/sqlite.h"
 
 /* One call of SQLite takes 0.1 s at most; the sanitizers and a busy machine get the rest. */
 enum { SOON_MS = 3000 };

@@ -8,7 +8,7 @@
 
 #include "analyzer/record/recorded.h"
 #include "base/text.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 enum { BORN_MS = 1000, HANDED_OFF_MS = 2000, MOVED_MS = 3000, SAID_MS = 30000, ENDED_MS = 31000 };
 enum { NOTES = 4, REJECTIONS = 3, FIRED_MAX = 256 };

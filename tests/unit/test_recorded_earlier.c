@@ -5,7 +5,7 @@
 
 #include "analyzer/record/earlier.h"
 #include "analyzer/record/recorded.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 /* Seen with libvirt 9.0: the copy on the target was destroyed, and the error quoted what the copy
  * of the migration before, which was aborted, had written 3 s earlier. */

@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "store/any/any.h"
 #include "store/archive.h"
-#include "store/query.h"
-#include "store/sqlite.h"
-#include "store/sqlite_impl.h"
+#include "store/sqlite/impl.h"
+#include "store/sqlite/sqlite.h"
 
 enum { DAY_MS = 24 * 3600 * 1000, SAMPLES = 50 };
 static const int64_t NOW_MS = 1700000000000;

@@ -1,11 +1,13 @@
-/* test_store.c - the store port on SQLite: what is put comes back, whole or not at all. */
+/* test_store.c - the store port on both engines: what is put comes back, whole or not at all. */
 #include "tests/unit/test_store.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "store/sqlite_impl.h"
+#include "store/sql.h"
+
+#include <sqlite3.h>
 
 static int memory_setup(void **state)
 {
@@ -357,10 +359,10 @@ static void a_text_beyond_the_limit_is_refused(void **state)
 {
     struct store *s = ((struct fixture *)*state)->store;
     struct err err = {0};
-    OWNED_TEXT huge = malloc(DB_VALUE_BYTES_MAX + 2);
+    OWNED_TEXT huge = malloc(SQL_VALUE_BYTES_MAX + 2);
     assert_non_null(huge);
-    memset(huge, 'x', DB_VALUE_BYTES_MAX + 1);
-    huge[DB_VALUE_BYTES_MAX + 1] = '\0';
+    memset(huge, 'x', SQL_VALUE_BYTES_MAX + 1);
+    huge[SQL_VALUE_BYTES_MAX + 1] = '\0';
     s->ops->begin(s);
     s->ops->put_job(s, &(struct store_job){.uid = "a", .request.metadata_json = huge});
     assert_false(s->ops->commit(s, &err));
@@ -558,29 +560,38 @@ static void in_memory_a_sample_is_there_at_once_and_figures_repeat(void **state)
 
 #define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, file_setup, fixture_teardown)
 #define MEMORY_TEST(name) cmocka_unit_test_setup_teardown(name, memory_setup, memory_teardown)
-#define BOTH(name) FILE_TEST(name), MEMORY_TEST(name)
 
+/* What every engine does. */
+#define CONTRACT(TEST)                                                                        \
+    TEST(every_field_of_every_row_comes_back), TEST(no_text_is_stored_as_empty_text),         \
+        TEST(jobs_come_by_age_and_unfinished_means_no_outcome),                               \
+        TEST(a_job_put_again_replaces_the_first),                                             \
+        TEST(events_are_the_newest_and_come_oldest_first),                                    \
+        TEST(steps_come_in_the_order_they_happened_even_if_the_clock_jumped),                 \
+        TEST(rollback_forgets_everything), TEST(a_failed_put_fails_the_commit_and_only_that), \
+        TEST(rollback_after_a_failed_put_clears_the_failure),                                 \
+        TEST(a_text_beyond_the_limit_is_refused), TEST(a_thousand_jobs_are_one_commit),       \
+        TEST(readers_in_other_threads_see_whole_transactions),                                \
+        TEST(samples_come_back_in_order_per_job)
 TEST_FILE(test_store)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(every_field_of_every_row_comes_back),
-        BOTH(no_text_is_stored_as_empty_text),
-        BOTH(jobs_come_by_age_and_unfinished_means_no_outcome),
-        BOTH(a_job_put_again_replaces_the_first),
-        BOTH(events_are_the_newest_and_come_oldest_first),
-        BOTH(steps_come_in_the_order_they_happened_even_if_the_clock_jumped),
-        BOTH(rollback_forgets_everything),
-        BOTH(a_failed_put_fails_the_commit_and_only_that),
-        BOTH(rollback_after_a_failed_put_clears_the_failure),
-        BOTH(a_text_beyond_the_limit_is_refused),
-        BOTH(a_thousand_jobs_are_one_commit),
+        CONTRACT(FILE_TEST),
+        CONTRACT(MEMORY_TEST),
         FILE_TEST(a_reader_keeps_its_view_while_the_writer_commits),
         FILE_TEST(what_is_not_committed_is_not_read),
-        BOTH(readers_in_other_threads_see_whole_transactions),
-        BOTH(samples_come_back_in_order_per_job),
         FILE_TEST(samples_queued_at_the_end_are_written),
         FILE_TEST(samples_beyond_the_queue_are_dropped_counted_and_never_waited_for),
         MEMORY_TEST(in_memory_a_sample_is_there_at_once_and_figures_repeat),
     };
-    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+    const struct CMUnitTest on_postgres[] = {
+        CONTRACT(POSTGRES_TEST),
+        POSTGRES_TEST(a_reader_keeps_its_view_while_the_writer_commits),
+        POSTGRES_TEST(what_is_not_committed_is_not_read),
+        POSTGRES_TEST(samples_queued_at_the_end_are_written),
+    };
+    int failed = cmocka_run_group_tests_name("store", tests, NULL, NULL);
+    if (postgres_in_slice())
+        failed += cmocka_run_group_tests_name("store on PostgreSQL", on_postgres, NULL, NULL);
+    return failed;
 }

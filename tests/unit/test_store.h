@@ -11,12 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/sqlite.h"
+#include "store/any/any.h"
+#include "store/sqlite/sqlite.h"
+#include "tests/unit/postgres_server.h"
 
 enum { TEST_PATH_MAX = 512, TEST_PICTURE_MAX = 4096 };
 
 struct fixture {
     char dir[256];
+    char url[POSTGRES_URL_MAX]; /* "": the store is in dir */
     struct store *store;
 };
 
@@ -65,10 +68,30 @@ static inline const char *path_in(const struct fixture *f, const char *name, cha
 static inline void must_open(struct fixture *f)
 {
     struct err err = {0};
-    f->store = store_sqlite_open(f->dir, &err);
+    f->store = store_open(f->url[0] != '\0' ? f->url : f->dir, &err);
     if (f->store == NULL)
         fail_msg("open: %s: %s", err_name(err.code), err.text);
 }
+
+/* A store on PostgreSQL, in a schema of its own. */
+static inline int postgres_setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    *state = f;
+    postgres_new_url(f->url);
+    must_open(f);
+    return 0;
+}
+
+static inline int postgres_teardown(void **state)
+{
+    struct fixture *f = *state;
+    store_free(f->store);
+    free(f);
+    return 0;
+}
+
+#define POSTGRES_TEST(name) cmocka_unit_test_setup_teardown(name, postgres_setup, postgres_teardown)
 
 static inline void must_close(struct fixture *f)
 {

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/backup.h"
-#include "store/sqlite_impl.h"
+#include "store/sqlite/backup.h"
+#include "store/sqlite/impl.h"
 
 enum { WALL_MS = 1700000000 };
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "store/sqlite_impl.h"
+#include "store/sqlite/impl.h"
 
 enum { NOBODY = 65534 };
 

@@ -2,7 +2,7 @@
  * with an index for each question the port can ask. */
 #include "tests/unit/test_store_files.h"
 
-#include "store/sqlite_impl.h"
+#include "store/sqlite/impl.h"
 
 /* ---- forward ---- */
 
@@ -164,7 +164,7 @@ static void every_field_of_a_row_is_a_column(void **state)
 {
     (void)state;
     static const size_t row_bytes[ROW_COUNT] = {
-#define ROW(id, name, table, lane, put, again, order) [ROW_##id] = sizeof(struct store_##name),
+#define ROW(id, name, table, lane, key, again, order) [ROW_##id] = sizeof(struct store_##name),
 #include "store/rows.def"
 #undef ROW
     };
@@ -227,8 +227,8 @@ static void every_question_of_a_job_has_an_index(void **state)
     expect_indexed(db, "SELECT * FROM events ORDER BY at_ms DESC, id DESC LIMIT 10");
     expect_indexed(db, "SELECT * FROM jobs WHERE ns = ?1 AND name = ?2");
     expect_indexed(db, "SELECT * FROM intents WHERE status = 'open'");
-    for (enum chore chore = 0; chore < CHORE_COUNT; chore++) /* done with nearly every commit */
-        expect_indexed(db, sqlite3_sql(sq->lanes[LANE_OBJECTS].chores[chore]));
+    for (enum statement id = STATEMENT_CLEAR_REJECTIONS; id <= STATEMENT_TRIM_EVENTS; id++)
+        expect_indexed(db, sqlite3_sql(sq->lanes[LANE_OBJECTS].statements[id]));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)

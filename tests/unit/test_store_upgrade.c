@@ -2,7 +2,7 @@
  * everything that is in them, or left alone. */
 #include "tests/unit/test_store_v1.h"
 
-#include "store/sqlite_impl.h"
+#include "store/sqlite/impl.h"
 
 static int v1_setup(void **state)
 {

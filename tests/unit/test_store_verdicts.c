@@ -2,7 +2,7 @@
  * whole, read by time, and there after an older file was brought forward. */
 #include "tests/unit/test_store_files.h"
 
-#include "store/sqlite_impl.h"
+#include "store/sqlite/impl.h"
 
 static int file_setup(void **state)
 {
@@ -265,5 +265,16 @@ TEST_FILE(test_store_verdicts)
         cmocka_unit_test_setup_teardown(an_incident_of_version_5_gets_its_name_from_its_job,
                                         fixture_setup, fixture_teardown),
     };
-    return cmocka_run_group_tests_name("store_verdicts", tests, NULL, NULL);
+    const struct CMUnitTest on_postgres[] = {
+        POSTGRES_TEST(verdicts_come_by_time_or_by_job),
+        POSTGRES_TEST(a_verdict_judged_again_is_replaced_with_its_grounds),
+        POSTGRES_TEST(jobs_that_ended_without_a_verdict_are_found),
+        POSTGRES_TEST(evidence_comes_in_its_order_and_a_second_time_is_replaced),
+        POSTGRES_TEST(open_incidents_are_asked_apart_from_all),
+    };
+    int failed = cmocka_run_group_tests_name("store_verdicts", tests, NULL, NULL);
+    if (postgres_in_full())
+        failed +=
+            cmocka_run_group_tests_name("store_verdicts on PostgreSQL", on_postgres, NULL, NULL);
+    return failed;
 }

@@ -1,0 +1,61 @@
+/* pg_lane.h - the writing connection of a lane, and its transactions.
+ *
+ * begin and write only fill a batch in memory: nothing of the network happens on the engine's
+ * thread. settle and commit send it in one pipeline: the lane's row of ferry_writer, the
+ * statements, and when all of them were answered well, COMMIT alone. So the result can be unknown
+ * only for the COMMIT. Then the lane connects again until it is known: the row has the number of
+ * the last transaction, and locking it waits for the former session's end. Nothing is assumed.
+ *
+ * Who writes: every transaction first updates its row of ferry_writer by the token of this opening.
+ * A store that another appliance has opened since has no such row: ERR_LOCKED, for good. This is
+ * the one place where a transaction begins and ends; a lease with an epoch belongs here.
+ *
+ * One thread per lane. Private to store/postgres/.
+ */
+#ifndef STORE_POSTGRES_PG_LANE_H
+#define STORE_POSTGRES_PG_LANE_H
+
+#include "store/postgres/pg.h"
+#include "store/sql.h"
+
+enum { PG_TOKEN_MAX = 33, PG_BATCH_BYTES_MAX = 256 * 1024 * 1024 };
+
+struct pg_op {
+    enum statement id;
+    size_t n, at; /* parameters, and where their texts begin in the batch */
+    int64_t *tally;
+};
+
+struct pg_batch {
+    char *text; /* the parameters, each with its NUL */
+    size_t used, room;
+    struct pg_op *ops;
+    size_t n, max, sent;
+};
+
+struct pg_lane {
+    struct pg pg;
+    enum lane lane;
+    const char *token; /* the store's */
+    int64_t number;    /* of the open or the last transaction */
+    struct pg_batch batch;
+    bool is_open;   /* BEGIN was answered */
+    bool is_fenced; /* another appliance writes: for good */
+};
+
+void pg_lane_init(struct pg_lane *lane, enum lane which, const char *url, const char *token);
+void pg_lane_fini(struct pg_lane *lane);
+
+/* The first time: takes the appliance's lock, brings the schema forward, and takes both rows of
+ * ferry_writer (objects lane only). ERR_LOCKED: another appliance has the lock. */
+MUST_CHECK bool pg_lane_take(struct pg_lane *lane, struct err *err);
+/* Connects if it is not: the lock (objects), settings, statements. */
+MUST_CHECK bool pg_lane_connect(struct pg_lane *lane, struct err *err);
+
+void pg_lane_begin(struct pg_lane *lane);
+MUST_CHECK bool pg_lane_write(struct pg_lane *lane, const struct sql_write *write, struct err *err);
+MUST_CHECK bool pg_lane_settle(struct pg_lane *lane, struct err *err);
+MUST_CHECK bool pg_lane_commit(struct pg_lane *lane, struct err *err);
+void pg_lane_rollback(struct pg_lane *lane);
+
+#endif

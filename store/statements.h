@@ -1,0 +1,26 @@
+/* statements.h - every statement that changes rows, as a table: one for each kind of row that puts
+ * it, and those of statements.def. An engine prepares each of a lane once. Private to store/.
+ */
+#ifndef STORE_STATEMENTS_H
+#define STORE_STATEMENTS_H
+
+#include "store/rows.h"
+
+/* Puts are numbered as the rows. */
+enum statement {
+    STATEMENT_PUT_LAST = ROW_COUNT - 1,
+#define STATEMENT(id, lane, doing, sql) STATEMENT_##id,
+#include "store/statements.def"
+#undef STATEMENT
+    STATEMENT_COUNT
+};
+
+enum { STATEMENT_DOING_MAX = 64 };
+
+enum lane statement_lane(enum statement id);
+/* out_sql holds ROWS_SQL_MAX. */
+void statement_sql(enum statement id, char *out_sql);
+/* "cannot write to jobs". out_doing holds STATEMENT_DOING_MAX. */
+void statement_doing(enum statement id, char *out_doing);
+
+#endif
