@@ -19,7 +19,7 @@ TESTS_control := admission backoff configure control objects observed orphans ef
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
 TESTS_drain := drain* evacuation eviction
-TESTS_data := carry dispatch flags gone orders outcome ownership restart userpause volumes
+TESTS_data := carry dispatch final flags gone orders outcome ownership restart userpause volumes
 TESTS_monitor := eta forecast remedy* monitor*
 TESTS_recovery := recovery*
 TESTS_analyzer := cause incident judge misleading postmortem read read_* recorded recorded_* ruleset typed verdict_*

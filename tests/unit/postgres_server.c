@@ -27,7 +27,10 @@ static struct {
 
 bool postgres_in_slice(void)
 {
-    return test_size(0, 1, 1) != 0;
+    bool in_slice = test_size(0, 1, 1) != 0;
+    if (!in_slice)
+        print_message("left out: PostgreSQL is part of the usual and the full size\n");
+    return in_slice;
 }
 
 bool postgres_in_full(void)
