@@ -446,8 +446,8 @@ TEST_FILE(test_api_watch)
         WIRE_TEST(what_cannot_be_watched_says_so),
         cmocka_unit_test_setup_teardown(a_bookmark_comes_each_minute_when_nothing_happens,
                                         rig_up_ahead, rig_down),
-        cmocka_unit_test_setup_teardown(
-            a_client_that_left_silently_is_noticed_within_ten_seconds, rig_up_ahead, rig_down),
+        cmocka_unit_test_setup_teardown(a_client_that_left_silently_is_noticed_within_ten_seconds,
+                                        rig_up_ahead, rig_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
