@@ -547,6 +547,26 @@ static void a_role_that_may_write_is_refused(void **state)
     assert_non_null(strstr(err.text, "storeQuery"));
 }
 
+static void tokens_are_hidden_from_queries_on_postgres(void **state)
+{
+    struct err err = {0};
+    (void)state;
+    postgres_exec(writer_url,
+                  "INSERT INTO objects SELECT kind, '', 'ci', kind, '', '{}', '', '', 0, 0, 1, 0"
+                  " FROM (VALUES ('Token'), ('drain')) AS kinds(kind)");
+    assert_int_equal(postgres_int(writer_url, "SELECT count(*) FROM objects WHERE kind = 'Token'"),
+                     1);
+    OWNED(json_object) answer =
+        query_run(reader_url, "SELECT count(*) FROM objects WHERE kind = 'Token'",
+                  &(struct query_limits){0}, &err);
+    if (answer == NULL)
+        fail_msg("%s", err.text);
+    assert_int_equal(json_object_get_int64(json_at(answer, "rows.0.0")), 0);
+    OWNED(json_object) others =
+        query_run(reader_url, "SELECT count(*) FROM objects", &(struct query_limits){0}, &err);
+    assert_int_equal(json_object_get_int64(json_at(others, "rows.0.0")), 1);
+}
+
 TEST_FILE(test_query)
 {
     const struct CMUnitTest tests[] = {
@@ -570,6 +590,7 @@ TEST_FILE(test_query)
         cmocka_unit_test(only_reading_is_allowed_on_postgres),
         cmocka_unit_test(limits_hold_on_postgres),
         cmocka_unit_test(a_role_that_may_write_is_refused),
+        cmocka_unit_test(tokens_are_hidden_from_queries_on_postgres),
     };
     int failed = cmocka_run_group_tests(tests, setup, teardown);
     if (postgres_in_slice())
