@@ -167,20 +167,24 @@ static bool is_only_read(struct engine *e, const char *name)
 }
 
 /* Whatever was decided, perhaps by an earlier process in another mode: a host in observe mode is
- * only read. */
-static bool is_forbidden(struct engine *e, const struct effect *effect)
+ * only read, and no guest is sent to it. The one that the order is about; NULL: none. */
+static const char *forbidden_at(struct engine *e, const struct effect *effect)
 {
-    if (effect_is_record(effect->kind))
-        return false;
-    enum hv_call call = effect_call(effect);
-    return call != HV_CALL_COUNT && hv_call_access(call) != HV_ACCESS_OBSERVE &&
-           (is_only_read(e, effect->of.act.node) || is_only_read(e, effect->of.act.from));
+    enum hv_call call = effect_is_record(effect->kind) ? HV_CALL_COUNT : effect_call(effect);
+    if (call == HV_CALL_COUNT || hv_call_access(call) == HV_ACCESS_OBSERVE)
+        return NULL;
+    const char *const nodes[] = {effect->of.act.node, effect->of.act.from,
+                                 effect->of.act.migrate.target};
+    for (size_t i = 0; i < COUNT(nodes); i++)
+        if (is_only_read(e, nodes[i]))
+            return nodes[i];
+    return NULL;
 }
 
-static void forbid(struct engine *e, const struct effect *effect)
+static void forbid(struct engine *e, const struct effect *effect, const char *node)
 {
     struct err err = {0};
-    err_set(&err, ERR_REFUSED, "node %s is in observe mode", effect->of.act.node);
+    err_set(&err, ERR_REFUSED, "node %s is in observe mode", node);
     LOG(WARN, "order_not_given", FIELD_TEXT(NODE, effect->of.act.node),
         FIELD_TEXT(GUEST, effect->of.act.guest),
         FIELD_TEXT(CALL, hv_call_name(effect_call(effect))), FIELD_TEXT(ERROR, err.text));
@@ -193,8 +197,9 @@ static void forbid(struct engine *e, const struct effect *effect)
 
 void dispatch(struct engine *e, const struct effect *effect)
 {
-    if (is_forbidden(e, effect)) {
-        forbid(e, effect);
+    const char *forbidden = forbidden_at(e, effect);
+    if (forbidden != NULL) {
+        forbid(e, effect, forbidden);
         return;
     }
     switch (effect->kind) {

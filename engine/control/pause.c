@@ -27,15 +27,18 @@ static bool fits(const struct domain *domain, bool is_pause, struct err *err)
 
 static bool may(struct fleet *f, const struct guest *guest, bool is_pause, struct err *err)
 {
-    const struct job *job = fleet_active_job(f, guest->uuid);
+    const struct job *job = fleet_moving_job(f, guest->uuid);
     if (guest->owner == NULL)
         return err_set(err, ERR_REFUSED, "the node of the VMI is not known");
     if (!guest->owner->node->connected)
         return err_set(err, ERR_REFUSED, "node %s is unreachable", guest->owner->node->name);
-    if (job != NULL && job->times.handed_off_ms != 0)
-        return err_set(err, ERR_REFUSED,
-                       "VMI is being migrated (%s): wait for its end, or abort it first",
-                       job->name);
+    if (!fleet_may_act(guest->owner->node, err))
+        return false;
+    if (job != NULL)
+        return err_set(err, ERR_REFUSED, "VMI is being migrated (%s): wait for its end%s",
+                       job->name,
+                       job_is_observed(job) ? "; somebody else started it"
+                                            : ", or abort it first");
     return orphans_check(f, guest, err) && fits(guest->owner, is_pause, err);
 }
 

@@ -1,9 +1,10 @@
 /* pause.h - a user pauses or unpauses a guest through the API. Pure.
  *
  * Refused where it could be taken for something else, or undo it: while a migration of the guest is
- * between hand-off and its end (libvirt's state "paused" then belongs to the migration), for a
- * guest of another appliance, and for a guest that is paused for another reason than a user's. The
- * next event of the host shows the result. */
+ * between hand-off and its end, or one that somebody else started runs (libvirt's state "paused"
+ * then belongs to the migration), for a guest of another appliance, for one that is paused for
+ * another reason than a user's, and on a node in observe mode. The next event of the host shows the
+ * result. */
 #ifndef ENGINE_CONTROL_PAUSE_H
 #define ENGINE_CONTROL_PAUSE_H
 

@@ -19,6 +19,7 @@
 #include "engine/data/carry.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
+#include "engine/data/gone.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/move.h"
 #include "engine/data/observe.h"
@@ -171,8 +172,8 @@ static void observed_job_event(struct fleet *f, struct job *job, const struct hv
 {
     bool at_source = strcmp(event->host, job->source) == 0;
     bool at_target = strcmp(event->host, job->target) == 0;
-    if (at_source && event->kind == HV_EVENT_JOB_COMPLETED)
-        job->call.over = true; /* the source's job ended with a success */
+    if (at_source)
+        gone_event(job, event);
     if ((!at_source && !at_target) || event->kind != HV_EVENT_LIFECYCLE)
         return;
     /* libvirt's detail 7 of SUSPENDED: the source stopped for post-copy. */

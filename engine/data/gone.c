@@ -10,6 +10,25 @@ static bool is_third(const struct job *job, const struct node *node)
     return strcmp(node->name, job->source) != 0 && strcmp(node->name, job->target) != 0;
 }
 
+bool gone_from_target(const struct job *job)
+{
+    const struct job_side *target = &job->resolution.target_side;
+    return job_is_observed(job) && target->seen_wall_ms != 0 &&
+           ownership_is_gone(ownership_side(&target->observation));
+}
+
+void gone_event(struct job *job, const struct hv_event *event)
+{
+    enum { STOPPED_MIGRATED = 3 }; /* libvirt's detail of STOPPED */
+    bool completed = event->kind == HV_EVENT_JOB_COMPLETED;
+    bool left = event->kind == HV_EVENT_LIFECYCLE && event->a == HV_LIFECYCLE_STOPPED &&
+                event->b == STOPPED_MIGRATED;
+    if ((completed || left) && gone_from_target(job) && !job->stream.target_resumed)
+        job->resolution.foreign = true;
+    else if (completed)
+        job->call.over = true; /* the source's job ended with a success */
+}
+
 static enum ownership_side side_of(const struct domain *domain)
 {
     const struct hv_observation observation = {
@@ -73,5 +92,8 @@ enum gone gone_decide(struct fleet *f, const struct job *job, const char **out_n
         return GONE_ARRIVED;
     if (ownership_side(&job->resolution.source_side.observation) == SIDE_OFF)
         return GONE_STOPPED;
-    return unlisted != NULL ? GONE_UNKNOWN : GONE_LOST;
+    if (unlisted != NULL)
+        return GONE_UNKNOWN;
+    bool left = job_is_observed(job) && (job->resolution.foreign || job->stream.unseen);
+    return left ? GONE_LEFT : GONE_LOST;
 }

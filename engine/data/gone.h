@@ -5,6 +5,7 @@
 #define ENGINE_DATA_GONE_H
 
 #include "engine/model/fleet/fleet.h"
+#include "hypervisor/hv.h"
 
 enum gone {
     GONE_UNKNOWN,   /* another node may have it: nothing is proven yet */
@@ -12,6 +13,7 @@ enum gone {
     GONE_MOVED_ON,  /* the same, after it had arrived on the target */
     GONE_ARRIVED,   /* it ran on the target and ended there */
     GONE_STOPPED,   /* it ended on the source, which has its definition */
+    GONE_LEFT, /* somebody else's migration, and by then he had another one, or nobody watched */
     GONE_LOST,
 };
 
@@ -19,5 +21,11 @@ enum gone {
 enum gone gone_decide(struct fleet *f, const struct job *job, const char **out_node);
 /* A third node has the guest, up or as an incoming copy. NULL: none. */
 const struct domain *gone_elsewhere(struct fleet *f, const struct job *job);
+
+/* The target of somebody else's migration was observed without its copy: a job on the source is
+ * another migration, perhaps to a host that is not configured. */
+bool gone_from_target(const struct job *job);
+/* An event of the source: what it says of such a job is not about this one. */
+void gone_event(struct job *job, const struct hv_event *event);
 
 #endif

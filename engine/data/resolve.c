@@ -103,10 +103,8 @@ static void finish_on_target(struct fleet *f, struct job *job, struct moment now
 {
     struct step_ending ending = {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET};
     bool observed = job_is_observed(job);
-    if (!observed && userpause_holds(f, job, now, fx))
+    if (!observed && (userpause_holds(f, job, now, fx) || carry_holds(f, job, now, fx)))
         return; /* to be paused there first, as on the source */
-    if (!observed && carry_holds(f, job, now, fx))
-        return;
     if (!observed)
         carry_ended(job, now, fx);
     recovery_arrived(job, now, fx);
@@ -221,6 +219,7 @@ static void end_gone(struct fleet *f, struct job *job, enum gone gone, const cha
         [GONE_MOVED_ON] = {TRIGGER_ON_TARGET, OUTCOME_SUCCEEDED, GUEST_AT_ELSEWHERE},
         [GONE_ARRIVED] = {TRIGGER_ON_TARGET, OUTCOME_SUCCEEDED, GUEST_AT_CRASHED},
         [GONE_STOPPED] = {TRIGGER_LOST, OUTCOME_FAILED, GUEST_AT_STOPPED},
+        [GONE_LEFT] = {TRIGGER_LOST, OUTCOME_FAILED, GUEST_AT_UNKNOWN},
         [GONE_LOST] = {TRIGGER_LOST, OUTCOME_LOST, GUEST_AT_LOST},
     };
     struct step_ending ending = {.outcome = ends[gone].outcome, .guest_at = ends[gone].guest_at};
@@ -330,7 +329,8 @@ static void finish_foreign(struct fleet *f, struct job *job, struct moment now, 
 static void settle_on_source(struct fleet *f, struct job *job, struct moment now,
                              struct effects *fx)
 {
-    bool over = job->resolution.hv_job == JOB_SEEN_NONE || job->resolution.hv_job == JOB_SEEN_OTHER;
+    bool over = job->resolution.hv_job == JOB_SEEN_NONE ||
+                job->resolution.hv_job == JOB_SEEN_OTHER || gone_from_target(job);
     enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
     if (job->resolution.guest_at == GUEST_AT_SPLIT && target == SIDE_BLIND) {
         report(f, job, OWNERSHIP_BLIND, NULL, now, fx);

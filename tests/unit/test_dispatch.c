@@ -194,6 +194,23 @@ static void an_abort_is_given_unless_its_migration_was_not(void **state)
 
 /* ---- what is asked ---- */
 
+/* The call goes to the source, which sends the guest to the target: neither may be one that is only
+ * read. A process that ended may have decided it in another mode. */
+static void nothing_is_ordered_from_or_to_a_host_in_observe_mode(void **state)
+{
+    struct rig *rig = *state;
+    struct effect effect = effect_of(rig, EFFECT_DO_MIGRATE, 0);
+    effect.of.act.from[0] = '\0'; /* as a migrate call is given */
+    TEXT_SET(effect.of.act.migrate.target, "h2");
+    core_node(rig->world, "h1")->host.observe = true;
+    expect_refused(rig, &effect, INPUT_CALL, ERR_REFUSED);
+    core_node(rig->world, "h1")->host.observe = false;
+    core_node(rig->world, "h2")->host.observe = true;
+    expect_refused(rig, &effect, INPUT_CALL, ERR_REFUSED);
+    core_node(rig->world, "h2")->host.observe = false;
+    expect_given(rig, &effect, HV_CALL_MIGRATE);
+}
+
 static void an_order_carries_its_values(void **state)
 {
     struct rig *rig = *state;
@@ -425,6 +442,7 @@ TEST_FILE(test_dispatch)
         TEST(a_stale_order_is_withdrawn),
         TEST(a_migration_that_is_to_be_aborted_does_not_begin),
         TEST(an_abort_is_given_unless_its_migration_was_not),
+        TEST(nothing_is_ordered_from_or_to_a_host_in_observe_mode),
         TEST(an_order_carries_its_values),
         TEST(a_question_is_put_to_its_node),
         TEST(what_nobody_takes_is_answered_at_once),

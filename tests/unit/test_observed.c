@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "tests/core_world.h"
 
-enum { STARTED_MIGRATED = 1, STOPPED_MIGRATED = 3 };
+enum { STARTED_MIGRATED = 1, STOPPED_MIGRATED = 3, STOPPED_FAILED = 5 };
 
 static void happens(struct core_world *w, const char *host, int what, int detail)
 {
@@ -264,6 +264,56 @@ static void one_that_ended_on_its_source_gives_no_reason(void **state)
     core_free(w);
 }
 
+/* The one to h2 failed, and another one to a host that is not configured began at once. */
+static void another_one_to_an_unknown_host_is_no_loss(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_advance(w, 5000);
+    struct job *job = recorded(w);
+    w->target = CORE_ABSENT;
+    happens(w, "h2", HV_LIFECYCLE_STOPPED, STOPPED_FAILED);
+    core_advance(w, 5000);
+    assert_int_equal(job->result.outcome, OUTCOME_FAILED);
+    assert_int_equal(job->resolution.guest_at, GUEST_AT_SOURCE);
+    w->source = CORE_ABSENT;
+    happens(w, "h1", HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
+    lists(w, "h1", HV_STATE_NONE, 0);
+    core_advance(w, 60000);
+    assert_ptr_equal(recorded(w), job);
+    assert_int_equal(core_count_events(w, "MovedAway", "away from h1"), 1);
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
+/* The same, so fast that the end of the first was not read. */
+static void a_short_one_to_an_unknown_host_is_no_loss(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_advance(w, 5000);
+    struct job *job = recorded(w);
+    w->target = CORE_ABSENT;
+    happens(w, "h2", HV_LIFECYCLE_STOPPED, STOPPED_FAILED);
+    core_advance(w, 300);
+    w->source = CORE_ABSENT;
+    happens(w, "h1", HV_LIFECYCLE_STOPPED, STOPPED_MIGRATED);
+    lists(w, "h1", HV_STATE_NONE, 0);
+    core_advance(w, 60000);
+    assert_int_equal(job->result.outcome, OUTCOME_FAILED);
+    assert_int_equal(job->resolution.guest_at, GUEST_AT_UNKNOWN);
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
 TEST_FILE(test_observed)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +329,8 @@ TEST_FILE(test_observed)
         cmocka_unit_test(one_that_returns_at_once_is_another_record),
         cmocka_unit_test(a_copy_that_is_left_behind_is_recorded_once),
         cmocka_unit_test(one_that_ended_on_its_source_gives_no_reason),
+        cmocka_unit_test(another_one_to_an_unknown_host_is_no_loss),
+        cmocka_unit_test(a_short_one_to_an_unknown_host_is_no_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

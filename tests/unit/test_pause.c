@@ -91,12 +91,48 @@ static void what_is_not_known_or_moves_is_left_alone(void **state)
     core_free(w);
 }
 
+/* Nobody gives an order about a migration that somebody else started, also not to its guest. */
+static void a_guest_that_somebody_else_migrates_is_left_alone(void **state)
+{
+    (void)state;
+    enum { STARTED_MIGRATED = 1 };
+    struct core_world *w = core_new();
+    struct input input = {.kind = INPUT_EVENT};
+    input.of.event = (struct hv_event){
+        .kind = HV_EVENT_LIFECYCLE, .a = HV_LIFECYCLE_STARTED, .b = STARTED_MIGRATED};
+    TEXT_SET(input.host, "h2");
+    TEXT_SET(input.guest, CORE_GUEST);
+    TEXT_SET(input.of.event.host, "h2");
+    TEXT_SET(input.of.event.guest, CORE_GUEST);
+    w->target = CORE_INCOMING;
+    core_feed(w, &input);
+    assert_non_null(fleet_observed_job(w->fleet, CORE_GUEST));
+    refused(w, RESOLVE_PAUSE, "g1", "VMI is being migrated");
+    is_now(w, HV_STATE_PAUSED, HV_PAUSED_USER);
+    refused(w, RESOLVE_UNPAUSE, "g1", "VMI is being migrated");
+    core_free(w);
+}
+
+/* The order would not be given: whoever asked is told so. */
+static void in_observe_mode_it_is_refused(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    core_node(w, "h1")->host.observe = true;
+    refused(w, RESOLVE_PAUSE, "g1", "node h1 is in observe mode");
+    is_now(w, HV_STATE_PAUSED, HV_PAUSED_USER);
+    refused(w, RESOLVE_UNPAUSE, "g1", "node h1 is in observe mode");
+    core_free(w);
+}
+
 TEST_FILE(test_pause)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_guest_is_paused_and_a_paused_one_runs),
         cmocka_unit_test(a_guest_that_is_paused_otherwise_is_not_resumed),
         cmocka_unit_test(what_is_not_known_or_moves_is_left_alone),
+        cmocka_unit_test(a_guest_that_somebody_else_migrates_is_left_alone),
+        cmocka_unit_test(in_observe_mode_it_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
