@@ -146,6 +146,15 @@ static void watch(struct engine *e, const struct effect *effect)
             FIELD_TEXT(ERROR, err.text));
 }
 
+/* A user's pause that waited for its commit: he was not told that it was accepted, and the guest may
+ * be in a migration by now. */
+static bool is_stale_pause(struct engine *e, const struct effect *effect)
+{
+    int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;
+    bool by_user = effect->kind == EFFECT_DO_PAUSE || effect->kind == EFFECT_DO_UNPAUSE;
+    return by_user && (waited_ms > ORDER_FRESH_MS || waited_ms < -ORDER_FRESH_MS);
+}
+
 /* An order whose result shows in the next observation: a guest that stops. */
 static void order_guest(struct engine *e, const struct effect *effect)
 {
@@ -154,7 +163,10 @@ static void order_guest(struct engine *e, const struct effect *effect)
     struct hv_request request = {.call = call, .reply_to = intake_reply_sink(e)};
     TEXT_SET(request.host, effect->of.act.node);
     TEXT_SET(request.guest, effect->of.act.guest);
-    if (!hv_act_submit(e->parts.act, &request, &err))
+    bool given = is_stale_pause(e, effect)
+                     ? err_set(&err, ERR_REFUSED, "the order was withdrawn before it was given")
+                     : hv_act_submit(e->parts.act, &request, &err);
+    if (!given)
         LOG(WARN, "order_not_given", FIELD_TEXT(NODE, effect->of.act.node),
             FIELD_TEXT(GUEST, effect->of.act.guest), FIELD_TEXT(CALL, hv_call_name(call)),
             FIELD_TEXT(ERROR, err.text));

@@ -79,14 +79,10 @@ static void begin_retention(struct engine *e)
         clock_follower_begin(&e->retention_clock, now.mono_ms, newest_ms);
 }
 
-static void restore_jobs(struct engine *e)
+static void restore_unfinished(struct engine *e, struct job *jobs)
 {
-    begin_retention(e);
-    for (struct job *final = e->fleet->jobs; final != NULL; final = final->hh.next)
-        if (phase_is_final(final->phase))
-            reconcile_restore_final(final, now_of(e));
     struct job *job, *next;
-    HASH_ITER(links.hh_guest, e->fleet->active, job, next)
+    HASH_ITER(links.hh_guest, jobs, job, next)
     {
         fault_point(FAULT_DURING_ADOPTION);
         if (job->unreadable) {
@@ -97,6 +93,16 @@ static void restore_jobs(struct engine *e)
         LOG(INFO, "job_restored", FIELD_TEXT(MIGRATION, job->name),
             FIELD_TEXT(FROM, phase_name(job->phase)), FIELD_I64(EPOCH, job->epoch));
     }
+}
+
+static void restore_jobs(struct engine *e)
+{
+    begin_retention(e);
+    for (struct job *final = e->fleet->jobs; final != NULL; final = final->hh.next)
+        if (phase_is_final(final->phase))
+            reconcile_restore_final(final, now_of(e));
+    restore_unfinished(e, e->fleet->active);
+    restore_unfinished(e, e->fleet->observed.jobs);
     rollback_broken_jobs(e, now_of(e));
 }
 

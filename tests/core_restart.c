@@ -48,6 +48,8 @@ static void load(struct core_world *w, struct store *store)
     struct job *job, *next;
     HASH_ITER(links.hh_guest, w->fleet->active, job, next)
     reconcile_restore(w->fleet, job, w->now, &w->fx);
+    HASH_ITER(links.hh_guest, w->fleet->observed.jobs, job, next)
+    reconcile_restore(w->fleet, job, w->now, &w->fx);
 }
 
 void core_restart_blind(struct core_world *w, int64_t away_ms)

@@ -49,7 +49,7 @@ static void record(struct fleet *f, struct guest *guest, const struct node *sour
     TEXT_SET(job->request.managed_by, manager_of(guest->owner));
     job->request.origin = ORIGIN_OBSERVED;
     job->epoch = 1;
-    job->times.started_ms = now.wall_ms;
+    job->times.handed_off_ms = job->times.started_ms = now.wall_ms;
     job->call.begun_ms = now.mono_ms;
     job->call.moved = true;
     job->stream.target_unseen = !target->connected;

@@ -94,6 +94,8 @@ enum gone gone_decide(struct fleet *f, const struct job *job, const char **out_n
         return GONE_STOPPED;
     if (unlisted != NULL)
         return GONE_UNKNOWN;
-    bool left = job_is_observed(job) && (job->resolution.foreign || job->stream.unseen);
-    return left ? GONE_LEFT : GONE_LOST;
+    if (job_is_observed(job) && job->resolution.foreign)
+        return GONE_LEFT;
+    bool unseen = job->stream.unseen && !job->stream.received;
+    return job_is_observed(job) && unseen ? GONE_UNSEEN : GONE_LOST;
 }

@@ -354,9 +354,9 @@ void move_adopt(struct fleet *f, struct job *job, struct moment now, struct effe
     }
     recovery_adopt(f, job, now);
     order_close_left(job, now, fx);
-    effects_event(fx, job, now.wall_ms, false, "Adopted",
-                  "Adopted after a restart in phase %s; reading both nodes.",
-                  phase_name(job->phase));
+    effects_event(fx, job, now.wall_ms, false, job_is_observed(job) ? "Observed" : "Adopted",
+                  "%s after a restart in phase %s; reading both nodes.",
+                  job_is_observed(job) ? "Observed further" : "Adopted", phase_name(job->phase));
     move_watch(job, now, fx);
     job->abort.asked_ms = now.mono_ms;
     resolve_begin(job, now);

@@ -219,7 +219,8 @@ static void end_gone(struct fleet *f, struct job *job, enum gone gone, const cha
         [GONE_MOVED_ON] = {TRIGGER_ON_TARGET, OUTCOME_SUCCEEDED, GUEST_AT_ELSEWHERE},
         [GONE_ARRIVED] = {TRIGGER_ON_TARGET, OUTCOME_SUCCEEDED, GUEST_AT_CRASHED},
         [GONE_STOPPED] = {TRIGGER_LOST, OUTCOME_FAILED, GUEST_AT_STOPPED},
-        [GONE_LEFT] = {TRIGGER_LOST, OUTCOME_FAILED, GUEST_AT_UNKNOWN},
+        [GONE_LEFT] = {TRIGGER_ELSEWHERE, OUTCOME_FAILED, GUEST_AT_ELSEWHERE},
+        [GONE_UNSEEN] = {TRIGGER_LOST, OUTCOME_FAILED, GUEST_AT_UNKNOWN},
         [GONE_LOST] = {TRIGGER_LOST, OUTCOME_LOST, GUEST_AT_LOST},
     };
     struct step_ending ending = {.outcome = ends[gone].outcome, .guest_at = ends[gone].guest_at};

@@ -292,6 +292,11 @@ static void a_restart_in_the_middle_changes_nothing(void **state)
     run(o, 1500);
     assert_false(phase_is_final(recorded(o, move)->phase));
     fleet_sim_crash(&o->fs);
+    run(o, 2500);
+    const struct snapshot_job *job = recorded(o, move);
+    assert_false(phase_is_final(job->phase));
+    assert_true(job->progress.has_sample); /* the collector was told of it again */
+    assert_true(job->times.handed_off_ms > 0);
     run(o, 120000);
     expect(recorded(o, move), OUTCOME_SUCCEEDED, GUEST_AT_TARGET);
     end(o);

@@ -194,6 +194,30 @@ static void an_abort_is_given_unless_its_migration_was_not(void **state)
 
 /* ---- what is asked ---- */
 
+/* Its user was told that nothing is known of it, and may have gone on: it is not paused, or resumed,
+ * when the store takes records again after minutes. */
+static void a_pause_that_waited_for_the_store_is_dropped(void **state)
+{
+    struct rig *rig = *state;
+    static const struct {
+        enum effect_kind kind;
+        enum hv_call call;
+    } rows[] = {{EFFECT_DO_PAUSE, HV_CALL_SUSPEND}, {EFFECT_DO_UNPAUSE, HV_CALL_RESUME}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct effect effect = effect_of(rig, rows[i].kind, 3000);
+        unsigned before = rig->n;
+        dispatch(rig->e, &effect);
+        assert_int_equal(rig->n, before + 1);
+        assert_int_equal(rig->last.call, rows[i].call);
+        effect.wall_ms--;
+        dispatch(rig->e, &effect);
+        effect.wall_ms = wall_ms + 3001; /* the clock was set back */
+        dispatch(rig->e, &effect);
+        assert_int_equal(rig->n, before + 1);
+        assert_null(next_input(rig));
+    }
+}
+
 /* The call goes to the source, which sends the guest to the target: neither may be one that is only
  * read. A process that ended may have decided it in another mode. */
 static void nothing_is_ordered_from_or_to_a_host_in_observe_mode(void **state)
@@ -442,6 +466,7 @@ TEST_FILE(test_dispatch)
         TEST(a_stale_order_is_withdrawn),
         TEST(a_migration_that_is_to_be_aborted_does_not_begin),
         TEST(an_abort_is_given_unless_its_migration_was_not),
+        TEST(a_pause_that_waited_for_the_store_is_dropped),
         TEST(nothing_is_ordered_from_or_to_a_host_in_observe_mode),
         TEST(an_order_carries_its_values),
         TEST(a_question_is_put_to_its_node),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "tests/core_restart.h"
 #include "tests/core_world.h"
 
 enum { STARTED_MIGRATED = 1, STOPPED_MIGRATED = 3, STOPPED_FAILED = 5 };
@@ -309,8 +310,82 @@ static void a_short_one_to_an_unknown_host_is_no_loss(void **state)
     lists(w, "h1", HV_STATE_NONE, 0);
     core_advance(w, 60000);
     assert_int_equal(job->result.outcome, OUTCOME_FAILED);
-    assert_int_equal(job->resolution.guest_at, GUEST_AT_UNKNOWN);
+    assert_int_equal(job->resolution.guest_at, GUEST_AT_ELSEWHERE);
     nothing_was_ordered(w);
+    core_free(w);
+}
+
+/* It ended while Ferry did not run: that nobody has the guest proves no loss. Whether the migration
+ * came to its end, and where its manager took the guest then, nobody saw. */
+static void one_that_ended_while_ferry_did_not_run_is_no_loss(void **state)
+{
+    (void)state;
+    for (unsigned seen_again = 0; seen_again < 2; seen_again++) {
+        struct core_world *w = core_new();
+        w->target = CORE_INCOMING;
+        w->job_type = HV_JOB_UNBOUNDED;
+        w->job_operation = HV_OPERATION_MIGRATION_OUT;
+        happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+        core_advance(w, 3000);
+        core_restart_blind(w, 60000);
+        if (!seen_again)
+            w->source = w->target = CORE_ABSENT;
+        core_connect(w, "h1", true);
+        core_connect(w, "h2", true);
+        core_advance(w, 3000);
+        w->source = w->target = CORE_ABSENT;
+        core_advance(w, 10000);
+        const struct job *job = recorded(w);
+        assert_int_equal(job->result.outcome, seen_again ? OUTCOME_LOST : OUTCOME_FAILED);
+        assert_int_equal(job->resolution.guest_at, seen_again ? GUEST_AT_LOST : GUEST_AT_UNKNOWN);
+        nothing_was_ordered(w);
+        core_free(w);
+    }
+}
+
+/* Its hosts do not answer any more: an operator says where the guest is, and Ferry orders nothing. */
+static void one_in_doubt_is_ended_by_an_operator(void **state)
+{
+    (void)state;
+    static const enum override_kind kinds[] = {RESOLVE_ON_SOURCE, RESOLVE_ON_TARGET, RESOLVE_GONE};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        struct core_world *w = core_new();
+        w->target = CORE_INCOMING;
+        w->job_type = HV_JOB_UNBOUNDED;
+        w->job_operation = HV_OPERATION_MIGRATION_OUT;
+        happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+        core_advance(w, 3000);
+        struct job *own = core_ask(w, "g1", NULL);
+        core_waits(w, "g1", PENDING_FOREIGN);
+        core_connect(w, "h1", false);
+        core_connect(w, "h2", false);
+        w->source = w->target = CORE_BLIND;
+        core_advance(w, 20000);
+        struct input input = {.kind = INPUT_RESOLVE, .of.resolve = {.kind = kinds[i]}};
+        struct migration_ref ref = {{0}, {0}, {0}};
+        struct err err = {0};
+        TEXT_SET(input.of.resolve.ns, "default");
+        TEXT_SET(input.of.resolve.name, recorded(w)->name);
+        TEXT_SET(input.of.resolve.requester, "alice");
+        if (!reconcile(w->fleet, &input, w->now, &w->fx, &ref, &err))
+            fail_msg("%s", err.text);
+        assert_true(phase_is_final(recorded(w)->phase));
+        assert_int_not_equal(own->wait.pending, PENDING_FOREIGN);
+        nothing_was_ordered(w);
+        core_free(w);
+    }
+}
+
+/* Durations, samples' trends and logs are taken from that moment: analyzer/record, store/views.def. */
+static void it_counts_as_handed_off_when_it_was_seen(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    core_advance(w, 1000);
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_true(recorded(w)->times.handed_off_ms > 0);
+    assert_int_equal(recorded(w)->times.handed_off_ms, recorded(w)->times.started_ms);
     core_free(w);
 }
 
@@ -329,6 +404,9 @@ TEST_FILE(test_observed)
         cmocka_unit_test(one_that_returns_at_once_is_another_record),
         cmocka_unit_test(a_copy_that_is_left_behind_is_recorded_once),
         cmocka_unit_test(one_that_ended_on_its_source_gives_no_reason),
+        cmocka_unit_test(one_that_ended_while_ferry_did_not_run_is_no_loss),
+        cmocka_unit_test(one_in_doubt_is_ended_by_an_operator),
+        cmocka_unit_test(it_counts_as_handed_off_when_it_was_seen),
         cmocka_unit_test(another_one_to_an_unknown_host_is_no_loss),
         cmocka_unit_test(a_short_one_to_an_unknown_host_is_no_loss),
     };
