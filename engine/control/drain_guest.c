@@ -172,6 +172,19 @@ static void shut_down_guest(struct drain_turn *t, struct drain_guest *shown)
     drain_check_again_in(t, DRAIN_STOP_AGAIN_MS);
 }
 
+/* Somebody else migrates it: perhaps it leaves the node. */
+static bool waits_for_others(struct drain_turn *t, struct drain_guest *shown,
+                             const struct guest *guest)
+{
+    const struct job *observed = fleet_observed_job(t->f, guest->uuid);
+    if (observed == NULL)
+        return false;
+    drain_show(t, shown, DRAIN_GUEST_WAITING, BLOCK_NONE, "somebody else migrates it from %s to %s",
+               observed->source, observed->target);
+    drain_check_again_in(t, DRAIN_AGAIN_MS);
+    return true;
+}
+
 /* ---- one guest ---- */
 
 static struct domain *domain_on(const struct guest *guest, const struct node *node)
@@ -210,7 +223,10 @@ static void check_idle(struct drain_turn *t, struct drain_guest *shown, struct g
     }
     switch (drain_action(t->f, domain, t->drain->shutdown, &block)) {
     case DRAIN_ACTION_MIGRATE: migrate_guest(t, shown, guest); break;
-    case DRAIN_ACTION_SHUT_DOWN: shut_down_guest(t, shown); break;
+    case DRAIN_ACTION_SHUT_DOWN:
+        if (!waits_for_others(t, shown, guest))
+            shut_down_guest(t, shown);
+        break;
     case DRAIN_ACTION_BLOCK:
         if (block == BLOCK_EXTERNAL && t->may_act && t->object != NULL)
             (void)evacuation_set(t->f, guest, t->drain->node, false, t->now);

@@ -62,10 +62,14 @@ enum drain_action drain_action(const struct fleet *f, const struct domain *domai
     }
     enum strategy strategy = evacuation_strategy(f, domain->guest);
     enum moves moves = strategy_moves(strategy);
-    bool movable = migratable_first_live(&domain->migratable) == UNMOVABLE_COUNT;
+    enum unmovable row = migratable_first_live(&domain->migratable);
     *out_block = BLOCK_NONE;
-    if (moves != MOVES_NO && movable)
+    if (moves != MOVES_NO && row == UNMOVABLE_COUNT)
         return DRAIN_ACTION_MIGRATE;
+    if (row == UNMOVABLE_MANAGED && strategy != STRATEGY_EXTERNAL) { /* nor is it shut down */
+        *out_block = BLOCK_NOT_MIGRATABLE;
+        return DRAIN_ACTION_BLOCK;
+    }
     if (shutdown && moves != MOVES_YES && (moves == MOVES_IF_POSSIBLE || !strategy_marks(strategy)))
         return DRAIN_ACTION_SHUT_DOWN;
     if (moves != MOVES_NO)

@@ -60,6 +60,19 @@ static struct guest *find(struct fleet *f, const struct eviction_request *reques
     return NULL;
 }
 
+/* A guest is not shut down where another manager owns it, or while somebody else migrates it. */
+static bool may_stop(struct fleet *f, const struct guest *guest, struct err *err)
+{
+    const struct migratable *migratable = &guest->owner->migratable;
+    if (fleet_observed_job(f, guest->uuid) != NULL)
+        return err_set(err, ERR_LIMIT,
+                       "VMI \"%s/%s\" is not shut down: somebody else migrates it", guest->ns,
+                       guest->name);
+    return migratable_first_live(migratable) != UNMOVABLE_MANAGED ||
+           err_set(err, ERR_LIMIT, "VMI \"%s/%s\" is not shut down: it is managed by %s", guest->ns,
+                   guest->name, hv_manager_title(migratable->manager));
+}
+
 static void act(struct fleet *f, struct guest *guest, const struct eviction_request *request,
                 enum eviction answer, struct moment now, struct effects *fx)
 {
@@ -138,6 +151,8 @@ bool objects_evict(struct fleet *f, const struct eviction_request *request, stru
         err->code = ERR_LIMIT; /* 429, as all other denials; nothing is marked */
         return err_wrap(err, "VMI \"%s/%s\" cannot be evacuated", guest->ns, guest->name);
     }
+    if (answer == EVICTION_SHUT_DOWN && !may_stop(f, guest, err))
+        return false;
     act(f, guest, request, answer, now, fx);
     if (eviction_is_allowed(answer))
         return true;

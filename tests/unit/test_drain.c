@@ -206,6 +206,12 @@ static const struct way_story ways[] = {
     {NULL, 0, true, DRAIN_GUEST_WAITING, BLOCK_NONE, "slot-fleet"},
     {NULL, DEVICE, false, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "HostDevice"},
     {NULL, DEVICE, true, DRAIN_GUEST_STOPPING, BLOCK_NONE, "shutdown requested"},
+    /* Another manager's: neither migrated nor shut down. */
+    {MOVES_IF, MANAGED, false, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "ManagedElsewhere"},
+    {MOVES_IF, MANAGED, true, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "ManagedElsewhere"},
+    {NULL, MANAGED, true, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "ManagedElsewhere"},
+    {NULL, MANAGED | DEVICE, true, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "ManagedElsewhere"},
+    {STAYS, MANAGED, true, DRAIN_GUEST_BLOCKED, BLOCK_NOT_MIGRATABLE, "ManagedElsewhere"},
     {EXTERNAL, 0, false, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "an external controller"},
     {EXTERNAL, 0, true, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "an external controller"},
     {EXTERNAL, DEVICE, true, DRAIN_GUEST_BLOCKED, BLOCK_EXTERNAL, "an external controller"},

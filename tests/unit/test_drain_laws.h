@@ -8,6 +8,7 @@
 #define PLAIN "{\"nodeName\":\"n1\"}"
 #define SHUTDOWN "{\"nodeName\":\"n1\",\"shutdown\":true}"
 #define DEVICE (1u << UNMOVABLE_HOST_DEVICE)
+#define MANAGED (1u << UNMOVABLE_MANAGED)
 
 static inline void assert_same_guest(const struct drain_guest *a, const struct drain_guest *b)
 {

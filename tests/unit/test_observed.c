@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "engine/model/job/launcher.h"
 #include "tests/core_restart.h"
 #include "tests/core_world.h"
 
@@ -376,6 +377,33 @@ static void one_in_doubt_is_ended_by_an_operator(void **state)
     }
 }
 
+/* An operator asks to end the guest with its node's drain, while somebody else takes it away. */
+static void its_guest_is_not_shut_down(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->fleet->config.eviction_strategy = STRATEGY_NONE;
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_true(core_put(w, OBJECT_DRAIN, "d1", "{\"nodeName\":\"h1\",\"shutdown\":true}"));
+    core_advance(w, 20000);
+    assert_int_equal(w->shutdowns, 0);
+    struct eviction_request evict = {
+        .ns = "default", .allow_shutdown = true, .requester = "alice"};
+    launcher_pod("g1", CORE_GUEST, "h1", "", evict.pod);
+    assert_false(core_evict(w, &evict));
+    assert_non_null(strstr(w->err.text, "somebody else"));
+    assert_int_equal(w->shutdowns, 0);
+    w->target = CORE_ABSENT;
+    w->job_type = HV_JOB_NONE;
+    core_advance(w, 20000);
+    assert_true(phase_is_final(recorded(w)->phase));
+    assert_true(w->shutdowns > 0); /* it stayed: the drain goes on */
+    core_free(w);
+}
+
 /* Durations, samples' trends and logs are taken from that moment: analyzer/record, store/views.def. */
 static void it_counts_as_handed_off_when_it_was_seen(void **state)
 {
@@ -406,6 +434,7 @@ TEST_FILE(test_observed)
         cmocka_unit_test(one_that_ended_on_its_source_gives_no_reason),
         cmocka_unit_test(one_that_ended_while_ferry_did_not_run_is_no_loss),
         cmocka_unit_test(one_in_doubt_is_ended_by_an_operator),
+        cmocka_unit_test(its_guest_is_not_shut_down),
         cmocka_unit_test(it_counts_as_handed_off_when_it_was_seen),
         cmocka_unit_test(another_one_to_an_unknown_host_is_no_loss),
         cmocka_unit_test(a_short_one_to_an_unknown_host_is_no_loss),
