@@ -146,8 +146,8 @@ static void watch(struct engine *e, const struct effect *effect)
             FIELD_TEXT(ERROR, err.text));
 }
 
-/* A user's pause that waited for its commit: he was not told that it was accepted, and the guest may
- * be in a migration by now. */
+/* A user's pause that waited for its commit: he was not told that it was accepted, and the guest
+ * may be in a migration by now. */
 static bool is_stale_pause(struct engine *e, const struct effect *effect)
 {
     int64_t waited_ms = clock_wall_ms(e->parts.clock) - effect->wall_ms;

@@ -65,9 +65,8 @@ static bool may_stop(struct fleet *f, const struct guest *guest, struct err *err
 {
     const struct migratable *migratable = &guest->owner->migratable;
     if (fleet_observed_job(f, guest->uuid) != NULL)
-        return err_set(err, ERR_LIMIT,
-                       "VMI \"%s/%s\" is not shut down: somebody else migrates it", guest->ns,
-                       guest->name);
+        return err_set(err, ERR_LIMIT, "VMI \"%s/%s\" is not shut down: somebody else migrates it",
+                       guest->ns, guest->name);
     return migratable_first_live(migratable) != UNMOVABLE_MANAGED ||
            err_set(err, ERR_LIMIT, "VMI \"%s/%s\" is not shut down: it is managed by %s", guest->ns,
                    guest->name, hv_manager_title(migratable->manager));

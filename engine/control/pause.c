@@ -37,8 +37,7 @@ static bool may(struct fleet *f, const struct guest *guest, bool is_pause, struc
     if (job != NULL)
         return err_set(err, ERR_REFUSED, "VMI is being migrated (%s): wait for its end%s",
                        job->name,
-                       job_is_observed(job) ? "; somebody else started it"
-                                            : ", or abort it first");
+                       job_is_observed(job) ? "; somebody else started it" : ", or abort it first");
     return orphans_check(f, guest, err) && fits(guest->owner, is_pause, err);
 }
 

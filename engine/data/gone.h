@@ -13,8 +13,8 @@ enum gone {
     GONE_MOVED_ON,  /* the same, after it had arrived on the target */
     GONE_ARRIVED,   /* it ran on the target and ended there */
     GONE_STOPPED,   /* it ended on the source, which has its definition */
-    GONE_LEFT,     /* somebody else's migration: the guest left by another one of his */
-    GONE_UNSEEN,   /* the same, ended while Ferry did not run: where the guest went is not known */
+    GONE_LEFT,      /* somebody else's migration: the guest left by another one of his */
+    GONE_UNSEEN,    /* the same, ended while Ferry did not run: where the guest went is not known */
     GONE_LOST,
 };
 

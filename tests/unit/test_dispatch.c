@@ -194,8 +194,8 @@ static void an_abort_is_given_unless_its_migration_was_not(void **state)
 
 /* ---- what is asked ---- */
 
-/* Its user was told that nothing is known of it, and may have gone on: it is not paused, or resumed,
- * when the store takes records again after minutes. */
+/* Its user was told that nothing is known of it, and may have gone on: it is not paused, or
+ * resumed, when the store takes records again after minutes. */
 static void a_pause_that_waited_for_the_store_is_dropped(void **state)
 {
     struct rig *rig = *state;

@@ -344,7 +344,7 @@ static void one_that_ended_while_ferry_did_not_run_is_no_loss(void **state)
     }
 }
 
-/* Its hosts do not answer any more: an operator says where the guest is, and Ferry orders nothing. */
+/* Its hosts do not answer any more: an operator says where the guest is; nothing is ordered. */
 static void one_in_doubt_is_ended_by_an_operator(void **state)
 {
     (void)state;
@@ -390,8 +390,7 @@ static void its_guest_is_not_shut_down(void **state)
     assert_true(core_put(w, OBJECT_DRAIN, "d1", "{\"nodeName\":\"h1\",\"shutdown\":true}"));
     core_advance(w, 20000);
     assert_int_equal(w->shutdowns, 0);
-    struct eviction_request evict = {
-        .ns = "default", .allow_shutdown = true, .requester = "alice"};
+    struct eviction_request evict = {.ns = "default", .allow_shutdown = true, .requester = "alice"};
     launcher_pod("g1", CORE_GUEST, "h1", "", evict.pod);
     assert_false(core_evict(w, &evict));
     assert_non_null(strstr(w->err.text, "somebody else"));
@@ -404,7 +403,7 @@ static void its_guest_is_not_shut_down(void **state)
     core_free(w);
 }
 
-/* Durations, samples' trends and logs are taken from that moment: analyzer/record, store/views.def. */
+/* Durations, samples' trends and logs are taken from that moment (analyzer/record, views.def). */
 static void it_counts_as_handed_off_when_it_was_seen(void **state)
 {
     (void)state;
