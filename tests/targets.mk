@@ -65,11 +65,10 @@ $(BUILD)/rules.ok: $(wildcard alerts/* tests/rules/* dashboards/* docs/*.md docs
 	@touch $@
 
 .PHONY: run-tests
-run-tests: tests-build $(DECIDE) $(B)/ferry
+run-tests: tests-build $(DECIDE)
 	@tests/lint/symbols $(B)/libferry.a
 	@tests/run $(TEST_BINS) $(DECIDE)
 	@$(B)/test-cases test_cases --scores
-	@tests/terminal/run $(B)/ferry
 
 .PHONY: test
 test: ## everything a change must pass, real hosts included: about ten minutes, needs root
@@ -105,6 +104,10 @@ syntax-check:
 .PHONY: test-kubectl
 test-kubectl: all ## unmodified kubectl 1.20, 1.32 and 1.36 against a simulated fleet (downloads them once)
 	@FERRY=$(abspath $(B)/ferry) KUBECTLS=$(BUILD)/kubectl tests/kubectl/run --full
+
+.PHONY: test-terminal
+test-terminal: $(B)/ferry ## ferry top in a real terminal (tmux), on the simulator: half a minute, part of make test
+	@tests/terminal/run $<
 
 .PHONY: test-threads
 test-threads: ## the tests without hosts under ThreadSanitizer
