@@ -298,8 +298,8 @@ static void merge_into(struct json_object *into, struct json_object *config)
         struct json_object *old = json_object_object_get(into, key), *copy = NULL;
         if (value == NULL)
             continue;
-        if (is_object(value) && is_object(old))
-            merge_into(old, value);
+        if (is_object(value))
+            merge_into(is_object(old) ? old : json_add_object(into, key), value);
         else if (json_object_deep_copy(value, &copy, NULL) == 0)
             json_add(into, key, copy);
     }
