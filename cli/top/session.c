@@ -42,9 +42,9 @@ struct session {
     struct top_target of;          /* what it is about, if it was a command */
     bool wants_abort, wants_page;  /* commands that wait; of what was on the screen then */
     struct top_target to_abort, to_describe;
-    struct stream *stream;         /* of the errand */
-    struct buf answer, page;       /* page: of an object, until its events have come */
-    char uid[NOW_NODE_MAX];        /* of that object */
+    struct stream *stream;   /* of the errand */
+    struct buf answer, page; /* page: of an object, until its events have come */
+    char uid[NOW_NODE_MAX];  /* of that object */
     uint64_t verdict_key;
     int columns;
 };

@@ -331,8 +331,7 @@ static void keep_managers(struct change *c)
     size_t used = strlen(json_object_to_json_string_ext(c->kept, JSON_C_TO_STRING_PLAIN)) +
                   sizeof ",\"managedFields\":";
     if (managers != NULL)
-        field_managers_fit(managers,
-                           used < REQUEST_METADATA_MAX ? REQUEST_METADATA_MAX - used : 0);
+        field_managers_fit(managers, used < REQUEST_METADATA_MAX ? REQUEST_METADATA_MAX - used : 0);
     if (managers != NULL && json_object_array_length(managers) > 0)
         json_add(c->kept, "managedFields", json_object_get(managers));
     if (json_object_is_type(metadata, json_type_object) && managers != NULL)

@@ -213,6 +213,11 @@ static void what_is_not_known_is_refused_by_number_or_kind(void **state)
     put_number(&raw, 7);
     body = envelope("v1", "Namespace", &raw);
     refused(&body, ERR_INVALID, "metadata: has the wrong form");
+    raw.n = 0;
+    put_part(&raw, 1, &meta);
+    put_part(&raw, 1, &odd);
+    body = envelope("v1", "Namespace", &raw);
+    refused(&body, ERR_INVALID, "metadata: is there twice");
 }
 
 /* Numbers of more than one byte: a length and a value. */
@@ -232,9 +237,8 @@ static void long_texts_and_large_numbers_are_read_whole(void **state)
     struct text body = envelope("policy/v1", "Eviction", &raw);
     OWNED(json_object) read = protobuf_read((const char *)body.bytes, body.n, &err);
     assert_string_equal(json_object_get_string(json_at(read, "metadata.name")), name);
-    assert_int_equal(
-        json_object_get_int64(json_at(read, "deleteOptions.gracePeriodSeconds")),
-        (INT64_C(1) << 40) + 300);
+    assert_int_equal(json_object_get_int64(json_at(read, "deleteOptions.gracePeriodSeconds")),
+                     (INT64_C(1) << 40) + 300);
 }
 
 /* Fields in fields, deeper than any stack: refused, not followed. */
