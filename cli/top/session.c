@@ -38,10 +38,13 @@ struct session {
     struct watching watches[NOW_KINDS];
     int64_t heard_ms;              /* mono: when the appliance last said something */
     bool has_changed, got_through; /* got through: a watch is connected */
-    enum errand errand, wanted;    /* under way; wanted: the next one */
-    struct stream *stream;         /* of the errand */
-    struct buf answer, page;       /* page: of an object, until its events have come */
-    char uid[NOW_NODE_MAX];        /* of that object */
+    enum errand errand;            /* under way */
+    struct top_target of;          /* what it is about, if it was a command */
+    bool wants_abort, wants_page;  /* commands that wait; of what was on the screen then */
+    struct top_target to_abort, to_describe;
+    struct stream *stream;   /* of the errand */
+    struct buf answer, page; /* page: of an object, until its events have come */
+    char uid[NOW_NODE_MAX];  /* of that object */
     uint64_t verdict_key;
     int columns;
 };
@@ -73,7 +76,7 @@ static void show_page(struct session *s)
 {
     struct buf folded;
     char title[TOP_TITLE_MAX];
-    const struct top_target *target = &s->top->target;
+    const struct top_target *target = &s->of;
     buf_init(&folded, PAGE_MAX);
     fold_page(s->page.data != NULL ? s->page.data : "", (size_t)s->columns, &folded);
     buf_fini(&s->page);
@@ -90,7 +93,7 @@ static void take_object(struct session *s, struct json_object *object)
     const struct page_style style = {.width = (size_t)s->columns};
     buf_fini(&s->page);
     buf_init(&s->page, PAGE_MAX);
-    page_object(s->top->target.kind, object, &style, &s->page);
+    page_object(s->of.kind, object, &style, &s->page);
     TEXT_SET(s->uid, view_text(object, "metadata.uid"));
     const struct stream_request request = {"GET", path, NULL, SESSION_ANSWER_MS};
     if (kind_events_path(s->uid, path))
@@ -111,7 +114,7 @@ static void take_answer(struct session *s, enum errand errand, struct json_objec
         show_page(s);
         break;
     case ERRAND_ABORT:
-        (void)snprintf(text, sizeof text, "%s: abort requested", s->top->target.name);
+        (void)snprintf(text, sizeof text, "%s: abort requested", s->of.name);
         top_say(s->top, false, text);
         break;
     case ERRAND_HEALTH:
@@ -225,13 +228,12 @@ static void begin_verdict(struct session *s, const struct now_row *row)
 
 static void begin_command(struct session *s)
 {
-    const struct top_target *target = &s->top->target;
     char path[KINDS_PATH_MAX], abort_path[KINDS_PATH_MAX + 8];
     struct err err = {0};
-    enum errand wanted = s->wanted;
-    s->wanted = ERRAND_NONE;
-    if (!kind_path(target->kind, target->ns[0] != '\0' ? target->ns : NULL, target->name, path,
-                   &err)) {
+    enum errand wanted = s->wants_abort ? ERRAND_ABORT : ERRAND_OBJECT;
+    s->of = s->wants_abort ? s->to_abort : s->to_describe;
+    *(s->wants_abort ? &s->wants_abort : &s->wants_page) = false;
+    if (!kind_path(s->of.kind, s->of.ns[0] != '\0' ? s->of.ns : NULL, s->of.name, path, &err)) {
         take_failure(s, wanted, &err);
         return;
     }
@@ -241,17 +243,19 @@ static void begin_command(struct session *s)
     begin_errand(s, wanted, wanted == ERRAND_ABORT ? &abort : &get);
 }
 
-/* The most urgent one. A right that could not be asked for is asked for again with the next health.
- */
+/* The most urgent one. Without a connection only its health is asked for, every few seconds: a
+ * request that fails at once would be made again and again. */
 static void next_errand(struct session *s)
 {
     const char *ns = top_right_wanted(s->top);
     const struct now_row *row = NULL;
     bool is_silent = clock_mono_ms(s->clock) - s->heard_ms >= SESSION_SILENT_MS;
-    if (s->wanted != ERRAND_NONE)
+    if (s->wants_abort || s->wants_page)
         begin_command(s);
     else if (is_silent)
         begin_health(s);
+    else if (!s->top->link.is_connected)
+        return;
     else if (ns != NULL && !s->top->is_plain)
         begin_right(s, ns);
     else if ((row = now_next_unasked(&s->top->now)) != NULL)
@@ -355,7 +359,8 @@ unsigned session_wait(struct session *session, const int *descriptors, size_t n,
     struct session *s = session;
     for (enum now_kind kind = 0; kind < NOW_KINDS; kind++) {
         struct follow *follow = s->watches[kind].follow;
-        if (now_wants_list(&s->top->now, kind))
+        bool is_connected = follow_link(follow).is_connected; /* else it has begun anew already */
+        if (is_connected && now_wants_list(&s->top->now, kind))
             follow_restart(follow);
         follow_run(follow);
         most_ms = follow_wait_ms(follow, most_ms);
@@ -371,10 +376,16 @@ unsigned session_wait(struct session *session, const int *descriptors, size_t n,
 void session_command(struct session *session, enum top_command command, int columns)
 {
     session->columns = columns;
-    if (command == COMMAND_DESCRIBE)
-        session->wanted = ERRAND_OBJECT;
-    if (command == COMMAND_ABORT)
-        session->wanted = ERRAND_ABORT;
+    if (command == COMMAND_DESCRIBE) {
+        session->to_describe = session->top->target;
+        session->wants_page = true;
+    }
+    if (command == COMMAND_ABORT && session->wants_abort) {
+        top_say(session->top, true, "another abort waits for its turn: nothing was aborted");
+    } else if (command == COMMAND_ABORT) {
+        session->to_abort = session->top->target;
+        session->wants_abort = true;
+    }
 }
 
 bool session_has_changed(struct session *session)

@@ -25,7 +25,7 @@ DEFINE_OWNED(session)
 /* Does what is due, waits for the appliance and for the descriptors, at most so long; the result as
  * of streams_wait(). */
 unsigned session_wait(struct session *session, const int *descriptors, size_t n, int64_t most_ms);
-/* What a key asked for, about top->target. columns: of the page. */
+/* What a key asked for, about top->target as it is now. columns: of the page. */
 void session_command(struct session *session, enum top_command command, int columns);
 /* Did something change since this was last asked? */
 bool session_has_changed(struct session *session);

@@ -246,19 +246,29 @@ bool api_kept_text(struct json_object *kept, const char **out_text, struct err *
 
 /* ---- delete ---- */
 
+bool api_read_preconditions(struct json_object *options, struct api_delete_options *out,
+                            struct err *err)
+{
+    const char *uid, *version;
+    if (!json_get_text(options, "preconditions.uid", "", &uid, err) ||
+        !json_get_text(options, "preconditions.resourceVersion", "", &version, err))
+        return false;
+    if (*version != '\0')
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "preconditions.resourceVersion: is not supported; name the uid");
+    if (!text_copy(out->uid, sizeof out->uid, uid)) /* truncated, it could be another one */
+        return err_set(err, ERR_REFUSED, "precondition: the uid is too long");
+    return true;
+}
+
 static bool read_delete_body(const struct http_request *request, struct api_delete_options *out,
                              struct err *err)
 {
     if (request->body_bytes == 0)
         return true;
     OWNED(json_object) body = api_body(request, err);
-    const char *uid;
-    if (body == NULL || !json_get_text(body, "preconditions.uid", "", &uid, err) ||
-        !api_dry_run_list(json_at(body, "dryRun"), &out->dry_run, err))
-        return false;
-    if (!text_copy(out->uid, sizeof out->uid, uid)) /* truncated, it could be another one */
-        return err_set(err, ERR_REFUSED, "precondition: the uid is too long");
-    return true;
+    return body != NULL && api_read_preconditions(body, out, err) &&
+           api_dry_run_list(json_at(body, "dryRun"), &out->dry_run, err);
 }
 
 bool api_read_delete(const struct http_request *request, struct api_delete_options *out_options,

@@ -59,6 +59,9 @@ struct api_delete_options {
     bool dry_run;
     char uid[SNAPSHOT_UID_MAX]; /* precondition; empty: any */
 };
+/* Of DeleteOptions. What cannot be held is refused: carried out it would not be as asked. */
+bool api_read_preconditions(struct json_object *options, struct api_delete_options *out,
+                            struct err *err);
 bool api_read_delete(const struct http_request *request, struct api_delete_options *out_options,
                      struct err *err);
 /* The precondition; uid NULL: there is no such object, and nothing to compare with. */

@@ -15,10 +15,26 @@ static bool has_annotation(struct json_object *body, const char *key, const char
            text_equal(json_object_get_string(value), wanted);
 }
 
+/* The pod that is meant is the one that is there. */
+static bool check_preconditions(const struct api_call *call, struct json_object *options,
+                                struct err *err)
+{
+    struct api_delete_options wanted = {0};
+    size_t i;
+    if (options == NULL)
+        return true;
+    if (!api_read_preconditions(options, &wanted, err))
+        return false;
+    bool is_there = call->snapshot != NULL &&
+                    api_find(&api_pods, call->snapshot, call->request->ns, call->request->name, &i);
+    return api_check_uid(&wanted, is_there ? api_pods.uid(call->snapshot, i) : NULL, err);
+}
+
 /* policy/v1, and v1beta1 of older clients. */
-static bool read_eviction(const struct http_request *http, struct eviction_request *out,
+static bool read_eviction(const struct api_call *call, struct eviction_request *out,
                           struct err *err)
 {
+    const struct http_request *http = call->request;
     OWNED(json_object) body = api_body(http, err);
     const char *version, *kind, *name, *prefix;
     bool by_body = false;
@@ -26,6 +42,7 @@ static bool read_eviction(const struct http_request *http, struct eviction_reque
         !json_get_text(body, "kind", "Eviction", &kind, err) ||
         !api_read_names(body, http->ns, &name, &prefix, err) ||
         !api_object_or_absent(json_at(body, "deleteOptions"), "deleteOptions", err) ||
+        !check_preconditions(call, json_at(body, "deleteOptions"), err) ||
         !api_dry_run_list(json_at(body, "deleteOptions.dryRun"), &by_body, err) ||
         !api_dry_run(http, &out->dry_run, err))
         return false;
@@ -73,7 +90,7 @@ void serve_evict(const struct api_call *call, struct http_reply *out_reply)
         return;
     if (!fill_eviction(call->request, &request))
         reply_not_found(out_reply, KIND_POD, call->request->name);
-    else if (!read_eviction(call->request, &request, &err))
+    else if (!read_eviction(call, &request, &err))
         reply_err(out_reply, &err, KIND_POD, call->request->name);
     else
         evict(call, &request, KIND_POD, 201, out_reply);

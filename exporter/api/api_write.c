@@ -315,7 +315,8 @@ static void read_manager(const struct http_request *http, char *out)
     (void)snprintf(out, FIELD_MANAGER_NAME_MAX, "%.*s", (int)(n > 128 ? 128 : n), from);
 }
 
-/* Who set which field, kept beside labels and annotations. */
+/* Who set which field, kept beside labels and annotations, as far as there is room: it never keeps
+ * anybody from a change. */
 static void keep_managers(struct change *c)
 {
     char manager[FIELD_MANAGER_NAME_MAX];
@@ -327,6 +328,10 @@ static void keep_managers(struct change *c)
     OWNED(json_object) managers = c->is_applied
                                       ? json_object_get(json_at(metadata, "managedFields"))
                                       : field_managers_update(c->before, c->after, &request);
+    size_t used = strlen(json_object_to_json_string_ext(c->kept, JSON_C_TO_STRING_PLAIN)) +
+                  sizeof ",\"managedFields\":";
+    if (managers != NULL)
+        field_managers_fit(managers, used < REQUEST_METADATA_MAX ? REQUEST_METADATA_MAX - used : 0);
     if (managers != NULL && json_object_array_length(managers) > 0)
         json_add(c->kept, "managedFields", json_object_get(managers));
     if (json_object_is_type(metadata, json_type_object) && managers != NULL)

@@ -204,7 +204,17 @@ static struct json_object *add_entry(struct json_object *entries,
     return entry;
 }
 
-/* Those without a field go; of too many the oldest Update. */
+/* The oldest Update, else the oldest Apply. */
+static void forget_one(struct json_object *entries)
+{
+    size_t n = json_object_array_length(entries), i = 0;
+    while (i < n &&
+           strcmp(member(json_object_array_get_idx(entries, i), "operation"), "Update") != 0)
+        i++;
+    (void)json_object_array_del_idx(entries, i < n ? i : 0, 1);
+}
+
+/* Those without a field go. */
 static void tidy(struct json_object *entries)
 {
     for (size_t i = json_object_array_length(entries); i > 0; i--) {
@@ -212,13 +222,15 @@ static void tidy(struct json_object *entries)
         if (set == NULL || json_object_object_length(set) == 0)
             (void)json_object_array_del_idx(entries, i - 1, 1);
     }
-    while (json_object_array_length(entries) > FIELD_MANAGERS_MAX) {
-        size_t i = 0;
-        while (i + 1 < json_object_array_length(entries) &&
-               strcmp(member(json_object_array_get_idx(entries, i), "operation"), "Update") != 0)
-            i++;
-        (void)json_object_array_del_idx(entries, i, 1);
-    }
+    while (json_object_array_length(entries) > FIELD_MANAGERS_MAX)
+        forget_one(entries);
+}
+
+void field_managers_fit(struct json_object *managers, size_t bytes)
+{
+    while (json_object_array_length(managers) > 0 &&
+           strlen(json_object_to_json_string_ext(managers, JSON_C_TO_STRING_PLAIN)) > bytes)
+        forget_one(managers);
 }
 
 /* ---- apply ---- */
@@ -286,8 +298,8 @@ static void merge_into(struct json_object *into, struct json_object *config)
         struct json_object *old = json_object_object_get(into, key), *copy = NULL;
         if (value == NULL)
             continue;
-        if (is_object(value) && is_object(old))
-            merge_into(old, value);
+        if (is_object(value))
+            merge_into(is_object(old) ? old : json_add_object(into, key), value);
         else if (json_object_deep_copy(value, &copy, NULL) == 0)
             json_add(into, key, copy);
     }
@@ -325,7 +337,11 @@ static bool run(struct applying *a, const struct field_request *request, struct 
 struct json_object *field_managers_apply(struct json_object *before, struct json_object *config,
                                          const struct field_request *request, struct err *err)
 {
-    struct json_object *after = NULL;
+    struct json_object *after = NULL, *metadata = json_object_object_get(config, "metadata");
+    if (metadata != NULL && !is_object(metadata)) { /* would take the place of everybody's */
+        (void)err_set(err, ERR_INVALID, "metadata: expected an object");
+        return NULL;
+    }
     if (before == NULL)
         after = json_object_new_object();
     else if (json_object_deep_copy(before, &after, NULL) != 0)

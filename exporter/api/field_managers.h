@@ -13,7 +13,7 @@
 #include "base/json.h"
 
 enum {
-    FIELD_MANAGERS_MAX = 16, /* beyond these the oldest Update is forgotten */
+    FIELD_MANAGERS_MAX = 16, /* of more the oldest Update is forgotten, else the oldest Apply */
     FIELD_MANAGER_NAME_MAX = 129,
 };
 
@@ -30,5 +30,7 @@ struct json_object *field_managers_apply(struct json_object *before, struct json
  * memory. */
 struct json_object *field_managers_update(struct json_object *before, struct json_object *after,
                                           const struct field_request *request);
+/* Forgets entries, in the same order, until the list is at most so many bytes of JSON. */
+void field_managers_fit(struct json_object *managers, size_t bytes);
 
 #endif

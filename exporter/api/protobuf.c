@@ -182,6 +182,8 @@ static bool add_field(struct json_object *into, const struct field *field, const
     case FIELD_AMOUNTS: return add_entry(into, field, wire->bytes, err);
     case FIELD_OBJECT: break;
     }
+    if (json_object_object_get_ex(into, field->name, NULL)) /* one of them would be lost */
+        return err_set(err, ERR_INVALID, "%s: is there twice", field->name);
     struct json_object *part = read_message(field->part, wire->bytes, err);
     if (part != NULL && json_object_object_length(part) > 0)
         json_add(into, field->name, part);

@@ -232,6 +232,7 @@ static void a_delete_that_must_not_happen_does_not(void **state)
         {VMIM_PATH "/none?dryRun=All", NULL, 404},
         {VMIM_PATH "/moving?dryRun=Maybe", NULL, 422},
         {VMIM_PATH "/moving", "{\"preconditions\":{\"uid\":\"other\"}}", 409},
+        {VMIM_PATH "/moving", "{\"preconditions\":{\"resourceVersion\":\"1\"}}", 422},
         {VMIM_PATH "/moving", "{\"preconditions\":", 400},
         {VMIM_PATH "/moving", "{\"dryRun\":\"All\"}", 400},
         {VMIM_PATH "/moving", "{\"dryRun\":true}", 400},

@@ -78,6 +78,14 @@ static const struct life {
       {"b", FORCES, "{'spec':{'x':2}}", NULL},
       {"a", APPLIES, "{'spec':{'x':1}}", "conflict with \"b\": .spec.x"}},
      "{\"x\":2}"},
+    {"... and has no part in it any more: it goes with its new manager",
+     {{"a", APPLIES, "{'spec':{'x':1,'y':1}}", NULL},
+      {"b", FORCES, "{'spec':{'x':2,'z':1}}", NULL},
+      {"b", APPLIES, "{'spec':{'z':1}}", NULL}},
+     "{\"y\":1,\"z\":1}"},
+    {"null is no value: nobody owns it",
+     {{"a", APPLIES, "{'spec':{'x':null,'y':1}}", NULL}, {"b", APPLIES, "{'spec':{'x':1}}", NULL}},
+     "{\"y\":1,\"x\":1}"},
     {"who lost it keeps it when it no longer applies it",
      {{"a", APPLIES, "{'spec':{'x':1,'y':1}}", NULL},
       {"b", FORCES, "{'spec':{'x':2}}", NULL},
@@ -107,6 +115,13 @@ static const struct life {
      {{"a", APPLIES, "{'spec':{'o':{'x':1}}}", NULL},
       {"b", APPLIES, "{'spec':{'o':2}}", "conflict with \"a\": .spec.o"}},
      "{\"o\":{\"x\":1}}"},
+    {"metadata that is no object takes nobody's labels away",
+     {{"a", APPLIES, "{'metadata':{'labels':{'x':'1'}},'spec':{'x':1}}", NULL},
+      {"b", APPLIES, "{'metadata':'none'}", "metadata: expected an object"},
+      {"b", FORCES, "{'metadata':[]}", "metadata: expected an object"},
+      {"b", APPLIES, "{'metadata':null,'spec':{'y':1}}", NULL},
+      {"b", APPLIES, "{'metadata':{'labels':{'x':'2'}}}", "\"a\": .metadata.labels.x"}},
+     "{\"x\":1,\"y\":1}"},
 };
 
 static void live(const struct life *life, struct json_object **object, const struct step *step,
@@ -193,11 +208,66 @@ static void there_are_never_more_than_so_many_managers(void **state)
     json_object_free(object);
 }
 
+/* All apply: the one that came last is known, the first is forgotten. */
+static void of_too_many_that_apply_the_oldest_is_forgotten(void **state)
+{
+    (void)state;
+    struct json_object *object = NULL;
+    for (int i = 0; i <= FIELD_MANAGERS_MAX; i++) {
+        char name[16], text[64];
+        struct err err = {0};
+        (void)snprintf(name, sizeof name, "m%d", i);
+        (void)snprintf(text, sizeof text, "{'spec':{'x%d':1}}", i);
+        OWNED(json_object) config = from(text);
+        const struct field_request request = {.manager = name, .api_version = "v1", .now_ms = i};
+        struct json_object *after = field_managers_apply(object, config, &request, &err);
+        assert_non_null(after);
+        json_object_free(object);
+        object = after;
+    }
+    struct json_object *managers = json_at(object, "metadata.managedFields");
+    assert_int_equal(json_object_array_length(managers), FIELD_MANAGERS_MAX);
+    assert_string_equal(json_object_get_string(json_at(object, "metadata.managedFields.0.manager")),
+                        "m1");
+    assert_string_equal(
+        json_object_get_string(json_at(object, "metadata.managedFields.15.manager")), "m16");
+    json_object_free(object);
+}
+
+/* Who set what is a note: it never keeps anybody from a change. */
+#define ENTRY(manager, operation)                              \
+    "{'manager':'" manager "','operation':'" operation "',"    \
+    "'fieldsV1':{'f:spec':{'f:a-field-with-a-name-that-is-so-" \
+    "long-that-not-many-fit':{}}}}"
+static void managers_fit_into_what_is_left(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t bytes;
+        const char *left;
+    } rows[] = {{1000, "a b c "}, {300, "a c "}, {170, "c "}, {20, ""}, {0, ""}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char left[64] = "";
+        OWNED(json_object) managers =
+            from("[" ENTRY("a", "Apply") "," ENTRY("b", "Update") "," ENTRY("c", "Apply") "]");
+        field_managers_fit(managers, rows[i].bytes);
+        for (size_t k = 0; k < json_object_array_length(managers); k++) {
+            struct json_object *entry = json_object_array_get_idx(managers, k);
+            size_t n = strlen(left);
+            (void)snprintf(left + n, sizeof left - n, "%s ",
+                           json_object_get_string(json_object_object_get(entry, "manager")));
+        }
+        assert_string_equal(left, rows[i].left);
+    }
+}
+
 TEST_FILE(test_api_managers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lives_end_as_kubernetes_says),
         cmocka_unit_test(an_apply_that_changes_nothing_changes_no_byte),
+        cmocka_unit_test(of_too_many_that_apply_the_oldest_is_forgotten),
+        cmocka_unit_test(managers_fit_into_what_is_left),
         cmocka_unit_test(there_are_never_more_than_so_many_managers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

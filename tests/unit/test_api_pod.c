@@ -182,6 +182,8 @@ static void a_bad_eviction_is_refused(void **state)
         {"{\"deleteOptions\":{\"dryRun\":[\"Some\"]}}", 422},
         {"{\"deleteOptions\":{\"dryRun\":true}}", 400},
         {"{\"deleteOptions\":[]}", 400},
+        {"{\"deleteOptions\":{\"preconditions\":{\"uid\":\"another\"}}}", 409},
+        {"{\"deleteOptions\":{\"preconditions\":{\"resourceVersion\":\"1\"}}}", 422},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct answer a = post(rig, SOURCE_POD "/eviction", rows[i].body);

@@ -213,6 +213,62 @@ static void what_is_not_known_is_refused_by_number_or_kind(void **state)
     put_number(&raw, 7);
     body = envelope("v1", "Namespace", &raw);
     refused(&body, ERR_INVALID, "metadata: has the wrong form");
+    raw.n = 0;
+    put_part(&raw, 1, &meta);
+    put_part(&raw, 1, &odd);
+    body = envelope("v1", "Namespace", &raw);
+    refused(&body, ERR_INVALID, "metadata: is there twice");
+}
+
+/* Numbers of more than one byte: a length and a value. */
+static void long_texts_and_large_numbers_are_read_whole(void **state)
+{
+    (void)state;
+    struct text raw = {.n = 0}, meta = {.n = 0}, options = {.n = 0};
+    struct err err = {0};
+    char name[201];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    put_text(&meta, 1, name);
+    put_part(&raw, 1, &meta);
+    put_number(&options, 1 << 3);
+    put_number(&options, (UINT64_C(1) << 40) + 300);
+    put_part(&raw, 2, &options);
+    struct text body = envelope("policy/v1", "Eviction", &raw);
+    OWNED(json_object) read = protobuf_read((const char *)body.bytes, body.n, &err);
+    assert_string_equal(json_object_get_string(json_at(read, "metadata.name")), name);
+    assert_int_equal(json_object_get_int64(json_at(read, "deleteOptions.gracePeriodSeconds")),
+                     (INT64_C(1) << 40) + 300);
+}
+
+/* Fields in fields, deeper than any stack: refused, not followed. */
+static void a_deep_body_is_refused(void **state)
+{
+    (void)state;
+    enum { BOMB = 2 << 20 };
+    OWNED_TEXT bomb = malloc(BOMB);
+    struct text head = {.n = 0}, type = {.n = 0};
+    struct err err = {0};
+    size_t at = BOMB, n = 0;
+    assert_non_null(bomb);
+    for (bool is_first = true; at > 1024; is_first = false) {
+        struct text tag = {.n = 0};
+        put_number(&tag, 9 << 3 | (is_first ? 0 : 2));
+        put_number(&tag, is_first ? 1 : n);
+        at -= tag.n;
+        memcpy(bomb + at, tag.bytes, tag.n);
+        n = BOMB - at;
+    }
+    put_text(&type, 2, "Namespace");
+    put(&head, "k8s", 4);
+    put_part(&head, 1, &type);
+    put_number(&head, 2 << 3 | 2);
+    put_number(&head, n);
+    at -= head.n;
+    memcpy(bomb + at, head.bytes, head.n);
+    OWNED(json_object) read = protobuf_read(bomb + at, BOMB - at, &err);
+    assert_null(read);
+    assert_int_equal(err.code, ERR_UNPROCESSABLE);
 }
 
 TEST_FILE(test_api_protobuf)
@@ -220,6 +276,8 @@ TEST_FILE(test_api_protobuf)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_body_says_what_it_would_say_as_json),
         cmocka_unit_test(a_cut_or_broken_body_is_refused_or_read),
+        cmocka_unit_test(long_texts_and_large_numbers_are_read_whole),
+        cmocka_unit_test(a_deep_body_is_refused),
         cmocka_unit_test(what_is_not_known_is_refused_by_number_or_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

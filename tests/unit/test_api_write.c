@@ -372,6 +372,25 @@ static void metadata_of_an_overlay_is_kept_and_can_go(void **state)
     answer_fini(&a);
 }
 
+/* Annotations that leave little room, and a client with a long name for each. */
+static void who_set_what_keeps_nobody_from_a_change(void **state)
+{
+    struct rig *rig = *state;
+    struct buf body;
+    buf_init(&body, 2 * REQUEST_METADATA_MAX);
+    buf_add(&body, "{\"spec\":{\"unschedulable\":true},\"metadata\":{\"annotations\":{\"n0\":\"\"");
+    for (int i = 1; i < 210; i++)
+        buf_addf(&body, ",\"n%d.example.org/%050d\":\"\"", i, i);
+    buf_add(&body, "}}}");
+    struct answer a = patch(rig, "/api/v1/nodes/a", "merge-patch+json", body.data);
+    if (a.status != 200)
+        fail_msg("%d %s", a.status, at(&a, "message"));
+    assert_string_equal(rig->engine.last_spec, "{\"labels\":{},\"unschedulable\":true}");
+    assert_null(strstr(rig->engine.last_put_metadata, "managedFields"));
+    answer_fini(&a);
+    buf_fini(&body);
+}
+
 static void the_engine_is_told_which_version_was_read(void **state)
 {
     struct rig *rig = *state;
@@ -546,6 +565,7 @@ TEST_FILE(test_api_write)
         WIRE_TEST(documents_are_shown_with_their_status),
         WIRE_TEST(each_change_is_kept_or_refused_as_its_row_says),
         WIRE_TEST(metadata_of_an_overlay_is_kept_and_can_go),
+        WIRE_TEST(who_set_what_keeps_nobody_from_a_change),
         WIRE_TEST(the_engine_is_told_which_version_was_read),
         WIRE_TEST(two_writers_lose_nothing),
         WIRE_TEST(a_dry_run_of_a_change_shows_it),

@@ -105,6 +105,23 @@ static void a_list_that_is_cut_off_is_begun_again(void **state)
     follow_free(heard.follow);
 }
 
+/* Nor from that of a bookmark in their middle; and a version is a number, not more of the query. */
+static void only_a_version_that_stands_for_a_whole_list_is_kept(void **state)
+{
+    (void)state;
+    struct heard heard;
+    struct err err, lost = {0};
+    begin(&heard, NULL);
+    assert_true(tell(&heard, LINE("ADDED", "b", "90") LINE("BOOKMARK", "", "91"), &err));
+    (void)err_set(&lost, ERR_UNREACHABLE, "lost");
+    follow_ended(heard.follow, &lost);
+    asks_for(&heard, "sendInitialEvents=true");
+    assert_true(tell(&heard, END_OF_LIST("92") LINE("ADDED", "c", "93&watch=0"), &err));
+    follow_ended(heard.follow, &lost);
+    asks_for(&heard, "resourceVersion=92&label");
+    follow_free(heard.follow);
+}
+
 static void a_version_that_is_gone_is_not_asked_for_again(void **state)
 {
     (void)state;
@@ -248,6 +265,7 @@ TEST_FILE(test_follow)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_begins_with_everything_and_goes_on_from_there),
         cmocka_unit_test(a_list_that_is_cut_off_is_begun_again),
+        cmocka_unit_test(only_a_version_that_stands_for_a_whole_list_is_kept),
         cmocka_unit_test(a_version_that_is_gone_is_not_asked_for_again),
         cmocka_unit_test(lines_may_come_in_any_pieces),
         cmocka_unit_test(what_is_no_watch_ends_it),

@@ -160,6 +160,23 @@ static void what_a_terminal_would_obey_does_not_reach_it(void **state)
     top_fini(&top);
 }
 
+/* Pages come to the frame as they are. */
+static void nor_from_what_is_put_into_a_frame_at_once(void **state)
+{
+    (void)state;
+    struct frame frame;
+    struct buf text;
+    assert_true(frame_init(&frame, 1, 20));
+    (void)frame_put(&frame, 0, 0, 20, STYLE_PLAIN,
+                    "a\033]0;x\a\x7f\xc2\x9b"
+                    "b\xe2\x80\xae\xff");
+    buf_init(&text, 100);
+    frame_text(&frame, 1, &text);
+    assert_string_equal(text.data, "a?]0;x???b??\n");
+    buf_fini(&text);
+    frame_fini(&frame);
+}
+
 static void wide_characters_take_two_cells(void **state)
 {
     (void)state;
@@ -196,6 +213,28 @@ static void what_has_ended_is_gone(void **state)
     stage_tell(&top, NOW_INCIDENTS, FOLLOW_MODIFIED, stage_incident("doomed", "acknowledged"));
     assert_int_equal(rows_of(&top, SECTION_WAITING), 1);
     assert_int_equal(rows_of(&top, SECTION_INCIDENTS), 0);
+    top_fini(&top);
+}
+
+/* Rows are found by their keys, whichever went before. */
+static void who_stays_is_still_found(void **state)
+{
+    (void)state;
+    struct top top;
+    stage_fleet(&top);
+    while (top.now.n > 1) {
+        const struct now_row *row = &top.now.rows[0];
+        enum now_kind kind = row->section == SECTION_INCIDENTS ? NOW_INCIDENTS
+                             : row->section == SECTION_DRAINS  ? NOW_DRAINS
+                                                               : NOW_MIGRATIONS;
+        size_t before = top.now.n;
+        struct json_object *gone = stage_object(
+            "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\"}}", row->name, row->ns);
+        stage_tell(&top, kind, FOLLOW_DELETED, gone);
+        assert_int_equal(top.now.n, before - 1);
+        for (size_t i = 0; i < top.now.n; i++)
+            assert_ptr_equal(now_find(&top.now, top.now.rows[i].key), &top.now.rows[i]);
+    }
     top_fini(&top);
 }
 
@@ -326,6 +365,11 @@ static void an_abort_needs_a_role_a_connection_and_a_yes(void **state)
     assert_int_equal(top.view, VIEW_LIST);
     allow(&top);
     assert_null(top_right_wanted(&top));
+    TEXT_SET(top.right_ns, "shop"); /* a role there is none here */
+    press(&top, "a");
+    assert_int_equal(top.view, VIEW_LIST);
+    assert_string_equal(top_right_wanted(&top), "default");
+    allow(&top);
     stage_link(&top, false);
     press(&top, "a");
     assert_int_equal(top.view, VIEW_LIST);
@@ -388,6 +432,8 @@ static void a_page_scrolls_to_its_end_and_no_further(void **state)
     press(&top, "GGj");
     OWNED_TEXT text = drawn(&top, 12, 80);
     assert_non_null(strstr(text, "WAITING     for how long"));
+    press(&top, "gjjjjjjjjjjjjjjjjjjjjjjjjjjjjjj");
+    assert_int_equal(top.page_first + 10, top.page_lines);
     press(&top, "q");
     assert_int_equal(top.view, VIEW_LIST);
     assert_int_equal(top_press(&top, 'q', 10), COMMAND_QUIT);
@@ -404,8 +450,10 @@ TEST_FILE(test_top)
         cmocka_unit_test(every_size_can_be_drawn),
         cmocka_unit_test(the_selected_row_is_among_those_that_are_shown),
         cmocka_unit_test(what_a_terminal_would_obey_does_not_reach_it),
+        cmocka_unit_test(nor_from_what_is_put_into_a_frame_at_once),
         cmocka_unit_test(wide_characters_take_two_cells),
         cmocka_unit_test(what_has_ended_is_gone),
+        cmocka_unit_test(who_stays_is_still_found),
         cmocka_unit_test(what_waited_and_now_moves_changes_its_section),
         cmocka_unit_test(what_a_new_list_does_not_tell_is_gone),
         cmocka_unit_test(at_the_bound_who_moves_is_kept_and_the_others_are_counted),
