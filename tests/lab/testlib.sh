@@ -99,16 +99,26 @@ remove_network() { # HOST NAME
 }
 # stage_capabilities HOST SED: libvirtd there finds what its QEMU can do in its cache, and the cache
 # says otherwise; libvirtd answers, compares and refuses by it as if that QEMU were another one.
+# Where KVM is visible libvirtd compares the CPUID that it reads at its start with the one in the cache. It has the
+# APIC number of the core that it was read on: started on another core it probes QEMU again, so it is tried again.
 stage_capabilities() {
-    local file
+    local file tries=0
     file=$(grep -l '<emulator>/usr/bin/qemu-system-x86_64<' "$LAB/$1"/cache/qemu/capabilities/*.xml)
     libvirtd_stop "$1"
     cp -p "$file" "$LAB/$1/capabilities.saved.xml"
     UNDO+=("unstage_capabilities $1 $file")
-    sed -i "$2" "$file"
-    ! cmp -s "$file" "$LAB/$1/capabilities.saved.xml" || fail "$1: '$2' changed nothing in $file"
-    libvirtd_start "$1"
-    libvirtd_wait "$1"
+    while :; do
+        sed "$2" "$LAB/$1/capabilities.saved.xml" >"$LAB/$1/capabilities.staged.xml"
+        ! cmp -s "$LAB/$1/capabilities.staged.xml" "$LAB/$1/capabilities.saved.xml" || fail "$1: '$2' changed nothing in $file"
+        cat "$LAB/$1/capabilities.staged.xml" >"$file"
+        libvirtd_start "$1"
+        libvirtd_wait "$1"
+        host_virsh "$1" capabilities >/dev/null
+        ! cmp -s "$LAB/$1/capabilities.staged.xml" "$file" || break
+        tries=$((tries + 1))
+        [ $tries -lt 20 ] || fail "$1: libvirtd does not take the staged $file"
+        libvirtd_stop "$1"
+    done
 }
 unstage_capabilities() { # HOST FILE
     libvirtd_stop "$1"
