@@ -60,6 +60,27 @@ static void mark_stored(struct engine *e)
     incidents_stored(&e->fleet->incidents);
 }
 
+/* A standby was promoted that lacks commits (store/postgres/pg_lane.h). The jobs, objects and open
+ * incidents in memory are stored again with the next turn: a restart must not find less. Steps of
+ * their history and events that were lost stay so. */
+static void store_again_if_lost(struct engine *e)
+{
+    struct store_stats stats = {0};
+    e->parts.store->ops->stats(e->parts.store, &stats);
+    if (stats.commits_lost == e->commits_lost)
+        return;
+    e->commits_lost = stats.commits_lost;
+    for (struct job *job = e->fleet->jobs; job != NULL; job = job->hh.next) {
+        if (job->frozen)
+            continue;
+        job->changed = job->placement.rejections_changed = true;
+        fleet_settle_job(e->fleet, job);
+    }
+    for (struct object *o = e->fleet->objects; o != NULL; o = o->hh.next)
+        fleet_object_changed(e->fleet, o);
+    incidents_store_again(&e->fleet->incidents);
+}
+
 bool commit_has_records(struct engine *e)
 {
     for (size_t i = 0; i < e->fx.n; i++)
@@ -139,6 +160,7 @@ bool commit_turn(struct engine *e, struct err *err)
         return false;
     }
     mark_stored(e);
+    store_again_if_lost(e);
     pass_fault_points(&e->fx, true);
     int64_t spent_ms = now_ms(e) - e->commit_began_ms;
     atomic_store(&e->commit_ms_last, spent_ms);

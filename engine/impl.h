@@ -51,6 +51,7 @@ struct engine {
     struct committer *committer;       /* NULL: commits on the engine's own thread */
     bool commit_hangs;                 /* one is out and has not returned */
     int64_t commit_began_ms;
+    uint64_t commits_lost; /* of the store's, those that were made good */
     pthread_mutex_t probes_lock;
     struct probe *probes;               /* open CPU queries; see probe.c */
     struct volume_probe *volume_probes; /* the same about volumes; see probe_volumes.c */

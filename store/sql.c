@@ -67,6 +67,7 @@ static void stats(struct store *store, struct store_stats *out_stats)
         .sample_batches = atomic_load(&s->sample_batches),
         .samples_retired = atomic_load(&s->samples_retired),
         .jobs_dropped = atomic_load(&s->jobs_dropped),
+        .commits_lost = atomic_load(&s->commits_lost),
         .samples_queued = s->samples.queue != NULL ? queue_depth(s->samples.queue) : 0,
     };
 }

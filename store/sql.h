@@ -121,7 +121,7 @@ struct store_sql {
     struct samples samples;
     atomic_uint_fast64_t commits, commit_failures, commit_ms_total;
     atomic_uint_fast64_t samples_written, samples_dropped, sample_batches;
-    atomic_uint_fast64_t samples_retired, jobs_dropped;
+    atomic_uint_fast64_t samples_retired, jobs_dropped, commits_lost;
     struct retaining retention;
 };
 

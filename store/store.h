@@ -34,6 +34,8 @@ struct store_stats {
     uint64_t samples_written, samples_dropped, sample_batches;
     uint64_t samples_queued;                /* now */
     uint64_t samples_retired, jobs_dropped; /* by retention */
+    /* Acknowledged, and no longer in the database that answers now; at most. */
+    uint64_t commits_lost;
 };
 
 /* Who writes to this store: part of every mark in a guest (hypervisor/mark.h). The id is made with

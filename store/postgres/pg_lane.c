@@ -52,7 +52,7 @@ static const char *const settings[LANE_COUNT] = {
 
 static bool open_session(struct pg_lane *lane, struct err *err)
 {
-    int64_t is_standby = 0;
+    int64_t is_standby = 0, has_schema = 0;
     if (!pg_connect(&lane->pg, err))
         return false;
     if (!pg_int(&lane->pg, "cannot use it",
@@ -64,6 +64,12 @@ static bool open_session(struct pg_lane *lane, struct err *err)
                        "%s: is a standby or read-only; name the primary, or several hosts with"
                        " target_session_attrs=read-write",
                        lane->pg.place);
+    if (!pg_int(&lane->pg, "cannot use it", "SELECT current_schema() IS NOT NULL", &has_schema,
+                err))
+        return false;
+    if (has_schema == 0)
+        return err_set(err, ERR_NOT_FOUND,
+                       "%s: no schema of its search_path exists there; create it", lane->pg.place);
     return pg_exec(&lane->pg, "cannot set up a session", settings[lane->lane], err);
 }
 
@@ -125,6 +131,19 @@ static bool refuse_fenced(struct pg_lane *lane, struct err *err)
                    lane->pg.place);
 }
 
+/* Samples are committed without waiting for the disk: of them the last ones may be lost. */
+static void note_lost(struct pg_lane *lane, int64_t number)
+{
+    int64_t lost = lane->stored - number;
+    if (lost <= 0 || lane->lane != LANE_OBJECTS)
+        return;
+    lane->stored = number;
+    lane->lost += (uint64_t)lost;
+    LOG(ERROR, "commits_lost", FIELD_I64(COUNT, lost),
+        FIELD_TEXT(TEXT, "the database no longer has the last commits that it acknowledged: a "
+                         "standby without them was promoted, or an old backup restored"));
+}
+
 /* Is the row of ferry_writer still ours? */
 static bool check_writer(struct pg_lane *lane, struct err *err)
 {
@@ -133,6 +152,8 @@ static bool check_writer(struct pg_lane *lane, struct err *err)
                            "SELECT number FROM ferry_writer WHERE lane = $1 AND token = $2",
                            COUNT(texts), texts, err);
     bool good = row != NULL && (PQntuples(row) == 1 || refuse_fenced(lane, err));
+    if (good)
+        note_lost(lane, strtoll(PQgetvalue(row, 0, 0), NULL, 10));
     PQclear(row);
     return good;
 }
@@ -379,6 +400,7 @@ static bool ask_number(struct pg_lane *lane, int64_t *out_number, struct err *er
 static bool find_out(struct pg_lane *lane, const struct err *lost, struct err *err)
 {
     int64_t wait_ms = ASK_AGAIN_MS, number = 0;
+    enum err_code last = lost->code;
     LOG(WARN, "commit_unknown", FIELD_TEXT(ERROR, err_name(lost->code)),
         FIELD_TEXT(TEXT, lost->text));
     while (true) {
@@ -389,6 +411,10 @@ static bool find_out(struct pg_lane *lane, const struct err *lost, struct err *e
             *err = failure;
             return false;
         }
+        if (failure.code != last) /* for example a standby now: nobody else says why it waits */
+            LOG(WARN, "commit_unknown", FIELD_TEXT(ERROR, err_name(failure.code)),
+                FIELD_TEXT(TEXT, failure.text));
+        last = failure.code;
         clock_sleep_ms(wait_ms);
         wait_ms = wait_ms * 2 < ASK_AGAIN_MAX_MS ? wait_ms * 2 : ASK_AGAIN_MAX_MS;
     }
@@ -435,11 +461,13 @@ bool pg_lane_commit(struct pg_lane *lane, struct err *err)
     bool done = send_commit(lane, &is_lost, &failure);
     if (is_lost && lane->lane == LANE_OBJECTS)
         done = find_out(lane, &failure, &failure); /* samples: counted as lost */
-    if (!done)
+    if (!done) {
         *err = failure;
-    else
-        pg_batch_clear(&lane->batch);
-    return done;
+        return false;
+    }
+    lane->stored = lane->number;
+    pg_batch_clear(&lane->batch);
+    return true;
 }
 
 void pg_lane_rollback(struct pg_lane *lane)

@@ -10,6 +10,9 @@
  * A store that another appliance has opened since has no such row: ERR_LOCKED, for good. This is
  * the one place where a transaction begins and ends; a lease with an epoch belongs here.
  *
+ * A database that knows fewer transactions than it acknowledged is a standby that was promoted
+ * without them, or an old backup: they are counted as lost. The engine still has them.
+ *
  * One thread per lane. Private to store/postgres/.
  */
 #ifndef STORE_POSTGRES_PG_LANE_H
@@ -38,6 +41,8 @@ struct pg_lane {
     enum lane lane;
     const char *token; /* the store's */
     int64_t number;    /* of the open or the last transaction */
+    int64_t stored;    /* of the last one that was acknowledged */
+    uint64_t lost;     /* acknowledged, and not in the database that answers now; at most */
     struct pg_batch batch;
     bool is_open;   /* BEGIN was answered */
     bool is_fenced; /* another appliance writes: for good */

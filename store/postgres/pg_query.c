@@ -29,6 +29,7 @@ struct query {
     struct err *err;
 };
 
+/* The role, and all that it could become with set_config('role', ...), may only read. */
 static bool set_up(struct query *query, int64_t ms)
 {
     char sql[512];
@@ -41,15 +42,20 @@ static bool set_up(struct query *query, int64_t ms)
     if (!pg_exec(&query->pg, "cannot set up a session", sql, query->err) ||
         !pg_schema_check(&query->pg, query->err) ||
         !pg_int(&query->pg, "cannot see its rights",
-                "SELECT rolsuper OR has_table_privilege('jobs', 'INSERT, UPDATE, DELETE') FROM"
-                " pg_roles WHERE rolname = current_user",
+                "SELECT EXISTS (SELECT 1 FROM pg_roles AS r, pg_class AS t WHERE"
+                " pg_has_role(r.oid, 'MEMBER') AND t.relnamespace = current_schema()::regnamespace"
+                " AND t.relkind IN ('r', 'p', 'v') AND (r.rolsuper OR r.rolbypassrls OR r.rolname ="
+                " 'pg_signal_backend' OR r.oid = t.relowner OR"
+                " has_table_privilege(r.oid, t.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')))",
                 &writes, query->err))
         return false;
-    return writes == 0 ||
-           err_set(query->err, ERR_FORBIDDEN,
-                   "%s: the user of this URL may write; queries need a role that may only read "
-                   "(docs/configuration.md, storeQuery)",
-                   query->pg.place);
+    if (writes != 0)
+        return err_set(query->err, ERR_FORBIDDEN,
+                       "%s: the user of this URL may write; queries need a role that may only read "
+                       "(docs/configuration.md, storeQuery)",
+                       query->pg.place);
+    /* Never committed: it may write large objects before PostgreSQL 16. */
+    return pg_exec(&query->pg, "cannot begin a transaction", "BEGIN READ ONLY", query->err);
 }
 
 static bool refuse(struct query *query, const PGresult *result)

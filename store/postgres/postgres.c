@@ -19,6 +19,7 @@ enum { URL_MAX = 4096, READERS_IDLE_MAX = 4, TEXT_NUMBER_MAX = 40 };
 struct store_postgres {
     struct store_sql sql; /* first */
     char url[URL_MAX], token[PG_TOKEN_MAX], place[256];
+    bool is_reader; /* has no lanes; a standby will do */
     struct pg_lane lanes[LANE_COUNT];
     pthread_mutex_t lock; /* guards the idle readers */
     struct pg idle[READERS_IDLE_MAX];
@@ -37,12 +38,30 @@ static struct pg_lane *lane_of(struct store_sql *s, enum lane lane)
 
 /* ---- readers ---- */
 
+/* A standby lacks what was committed last; with several hosts in the URL libpq may end there. */
+static bool refuse_standby(const struct store_postgres *p, struct pg *pg, struct err *err)
+{
+    int64_t is_standby = 0;
+    if (p->is_reader)
+        return true;
+    return pg_int(pg, "cannot use it", "SELECT pg_is_in_recovery()", &is_standby, err) &&
+           (is_standby == 0 || err_set(err, ERR_READ_ONLY,
+                                       "%s: is a standby; name the primary, or several hosts with"
+                                       " target_session_attrs=read-write",
+                                       pg->place));
+}
+
+/* No limit for a whole statement: a copy reads for hours. This side waits PG_ANSWER_MS for the next
+ * row, then leaves, and the server notices. */
 static bool open_reader(struct store_postgres *p, struct pg *out_pg, struct err *err)
 {
     *out_pg = (struct pg){.url = p->url, .name = "ferry reader"};
-    if (pg_connect(out_pg, err) &&
+    if (pg_connect(out_pg, err) && refuse_standby(p, out_pg, err) &&
         pg_exec(out_pg, "cannot set up a session",
-                "SET default_transaction_read_only = on; SET statement_timeout = '60s'", err))
+                "SET default_transaction_read_only = on; SET statement_timeout = 0;"
+                "SELECT set_config('client_connection_check_interval', '10s', false)"
+                " WHERE current_setting('server_version_num')::int >= 140000",
+                err))
         return true;
     pg_close(out_pg);
     return false;
@@ -186,7 +205,11 @@ static bool engine_settle(struct store_sql *s, enum lane lane, struct err *err)
 }
 static bool engine_commit(struct store_sql *s, enum lane lane, struct err *err)
 {
-    return pg_lane_commit(lane_of(s, lane), err);
+    struct pg_lane *of = lane_of(s, lane);
+    bool done = pg_lane_commit(of, err);
+    if (lane == LANE_OBJECTS)
+        atomic_store(&s->commits_lost, of->lost);
+    return done;
 }
 static void engine_rollback(struct store_sql *s, enum lane lane)
 {
@@ -276,6 +299,7 @@ static struct store_postgres *make(const char *url, bool read_only, struct err *
         return NULL;
     }
     store_sql_init(&p->sql, &postgres_engine, read_only);
+    p->is_reader = read_only;
     (void)pthread_mutex_init(&p->lock, NULL);
     bool good = text_copy(p->url, sizeof p->url, url) ||
                 err_set(err, ERR_LIMIT, "the URL of the store is too long");

@@ -191,6 +191,70 @@ static void a_commit_that_returns_late_loses_nothing_and_stores_nothing_twice(vo
     }
 }
 
+/* ---- commits that are lost afterwards ---- */
+
+/* A standby that was promoted: commit `hang.good` was acknowledged and is not in it. */
+static bool lost_commit(struct store *store, struct err *err)
+{
+    if (hang.commits++ != hang.good)
+        return hang.real->commit(store, err);
+    hang.real->rollback(store);
+    return true;
+}
+static void count_lost(struct store *store, struct store_stats *out_stats)
+{
+    hang.real->stats(store, out_stats);
+    out_stats->commits_lost = hang.commits > hang.good + 1;
+}
+
+static bool count_row(void *ctx, const struct store_job *row)
+{
+    (void)row;
+    ++*(unsigned *)ctx;
+    return true;
+}
+
+static unsigned jobs_in(struct fleet_sim *fs, bool unfinished)
+{
+    struct err err = {0};
+    unsigned n = 0;
+    assert_true(fs->store->ops->each_job(fs->store, unfinished, count_row, &n, &err));
+    return n;
+}
+
+/* The last word on a migration is lost; nothing would ever change that job again. */
+static void what_a_promoted_standby_lacks_is_stored_again(void **state)
+{
+    (void)state;
+    struct fleet_sim *fs = calloc(1, sizeof *fs);
+    assert_non_null(fs);
+    fleet_sim_init(fs, 7, 2, 2, 2ULL << 30);
+    fleet_sim_run(fs, 2000);
+    hang.ops = *fs->store->ops;
+    hang.real = fs->store->ops;
+    hang.commits = 0;
+    hang.good = UINT_MAX - 1;
+    hang.ops.commit = lost_commit;
+    hang.ops.stats = count_lost;
+    fs->store->ops = &hang.ops;
+    fleet_sim_migrate(fs, 0, 1);
+    for (int64_t until_ms = 2000; fs->finished[OUTCOME_SUCCEEDED] == 0; until_ms += 10) {
+        if (jobs_in(fs, true) == 1) /* each that may be the one which ends it */
+            hang.good = hang.commits;
+        fleet_sim_run(fs, until_ms);
+        assert_true(until_ms < 10 * HANG_MS);
+    }
+    assert_int_equal(jobs_in(fs, true), 1);
+    fleet_sim_migrate(fs, 1, 0);
+    fleet_sim_run(fs, 20 * HANG_MS);
+    assert_int_equal(fs->finished[OUTCOME_SUCCEEDED], 2);
+    assert_int_equal(jobs_in(fs, false), 2);
+    assert_int_equal(jobs_in(fs, true), 0);
+    assert_int_equal(sim_violations(fs->sim), 0);
+    fleet_sim_fini(fs);
+    free(fs);
+}
+
 /* Rows of kinds that a second insert would double, as texts with their times. */
 struct rows {
     char text[256][160];
@@ -271,6 +335,7 @@ TEST_FILE(test_store_hangs)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_abort_leaves_the_process_while_a_commit_hangs),
         cmocka_unit_test(a_commit_that_returns_late_loses_nothing_and_stores_nothing_twice),
+        cmocka_unit_test(what_a_promoted_standby_lacks_is_stored_again),
         cmocka_unit_test(whatever_becomes_of_a_late_commit_each_row_is_stored_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

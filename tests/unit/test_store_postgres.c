@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "store/postgres/pg_lane.h"
 #include "store/postgres/postgres.h"
 #include "tests/unit/postgres_proxy.h"
@@ -228,7 +229,131 @@ static void a_commit_that_never_arrived_is_found_not_to_be_stored(void **state)
     proxy_stop(proxy);
 }
 
+/* ---- a standby that was promoted lacks what was acknowledged ---- */
+
+static void lost_commits_are_noticed_and_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct store_stats stats;
+    commit_job(f->store, "replicated", 1);
+    int64_t there = postgres_int(f->url, "SELECT number FROM ferry_writer WHERE lane = 'objects'");
+    commit_job(f->store, "lost", 2);
+    end_sessions(f->url);
+    commit_job(f->store, "kept", 3); /* a connection that broke is no loss */
+    f->store->ops->stats(f->store, &stats);
+    assert_int_equal(stats.commits_lost, 0);
+
+    char sql[256];
+    (void)snprintf(sql, sizeof sql,
+                   "DELETE FROM jobs WHERE uid = 'lost';"
+                   "UPDATE ferry_writer SET number = %lld WHERE lane = 'objects'",
+                   (long long)there);
+    end_sessions(f->url);
+    postgres_exec(f->url, sql);
+    commit_job(f->store, "after", 4);
+    f->store->ops->stats(f->store, &stats);
+    assert_int_equal(stats.commits_lost, 2);
+    end_sessions(f->url);
+    commit_job(f->store, "again", 5); /* once is enough */
+    f->store->ops->stats(f->store, &stats);
+    assert_int_equal(stats.commits_lost, 2);
+}
+
+/* With several hosts in the URL a reader may end at one. The schema's function is the server's. */
+static void the_appliance_does_not_read_from_a_standby(void **state)
+{
+    struct fixture *f = *state;
+    char url[POSTGRES_URL_MAX];
+    struct err err = {0};
+    size_t n = 0;
+    must_close(f);
+    (void)snprintf(url, sizeof url, "%s,pg_catalog", f->url);
+    struct store *s = store_open(url, &err);
+    if (s == NULL)
+        fail_msg("%s", err.text);
+    commit_job(s, "a", 1);
+    postgres_exec(f->url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                          " WHERE application_name = 'ferry reader'");
+    postgres_exec(url, "CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS"
+                       " 'SELECT true'");
+    assert_false(s->ops->each_job(s, false, count_job, &n, &err));
+    assert_int_equal(err.code, ERR_READ_ONLY);
+    store_free(s);
+    s = store_read(url, &err); /* `ferry report` may */
+    assert_int_equal(jobs_in(s), 1);
+    store_free(s);
+}
+
+/* `ferry store copy` of many rows takes long. */
+static void a_long_reading_is_not_cut_off(void **state)
+{
+    struct fixture *f = *state;
+    struct store_sql *s = store_sql_of(f->store);
+    struct err err = {0};
+    int64_t limit_ms = -1;
+    assert_true(store_sql_int(s, LANE_OBJECTS,
+                              "SELECT setting::bigint FROM pg_settings WHERE name ="
+                              " 'statement_timeout'",
+                              &limit_ms, &err));
+    assert_true(limit_ms == 0);
+}
+
+static void query(const char *url, const char *sql, struct err *err)
+{
+    OWNED(json_object) answer = query_run(url, sql, &(struct query_limits){0}, err);
+}
+
+/* A read-only transaction may write large objects before PostgreSQL 16. */
+static void what_a_query_wrote_all_the_same_is_undone(void **state)
+{
+    struct fixture *f = *state;
+    char url[POSTGRES_URL_MAX];
+    struct err err = {0};
+    postgres_query_url(f->url, url);
+    query(url, "SELECT lo_from_bytea(0, 'x')", &err);
+    assert_int_equal(postgres_int(f->url, "SELECT count(*) FROM pg_largeobject_metadata"), 0);
+}
+
+static void a_role_that_may_become_more_is_refused(void **state)
+{
+    static const struct {
+        const char *give, *take;
+    } rows[] = {
+        {"CREATE ROLE more; GRANT ferry TO more; ALTER ROLE ferry_query NOINHERIT;"
+         "GRANT more TO ferry_query",
+         "REVOKE more FROM ferry_query; ALTER ROLE ferry_query INHERIT; DROP ROLE more"},
+        {"GRANT pg_signal_backend TO ferry_query", "REVOKE pg_signal_backend FROM ferry_query"},
+        {"ALTER ROLE ferry_query BYPASSRLS", "ALTER ROLE ferry_query NOBYPASSRLS"},
+        {"GRANT DELETE ON objects TO ferry_query", "REVOKE DELETE ON objects FROM ferry_query"},
+    };
+    struct fixture *f = *state;
+    char url[POSTGRES_URL_MAX];
+    postgres_query_url(f->url, url);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        postgres_exec(f->url, rows[i].give);
+        query(url, "SELECT 1", &err);
+        postgres_exec(f->url, rows[i].take);
+        if (err.code != ERR_FORBIDDEN || strstr(err.text, "storeQuery") == NULL)
+            fail_msg("%s: %s", rows[i].give, err.text);
+        err = (struct err){0};
+        query(url, "SELECT 1", &err);
+        assert_int_equal(err.code, ERR_NONE);
+    }
+}
+
 /* ---- refused ---- */
+
+static void a_schema_that_is_missing_is_named(void **state)
+{
+    struct fixture *f = *state;
+    char url[POSTGRES_URL_MAX];
+    struct err err = {0};
+    (void)snprintf(url, sizeof url, "%s_missing", f->url);
+    assert_null(store_open(url, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "schema"));
+}
 
 static void each_refusal_of_the_database_has_its_code(void **state)
 {
@@ -448,10 +573,16 @@ TEST_FILE(test_store_postgres)
         POSTGRES_TEST(a_commit_whose_answer_is_lost_is_found_to_be_stored),
         POSTGRES_TEST(a_commit_that_never_arrived_is_found_not_to_be_stored),
         POSTGRES_TEST(a_commit_of_objects_is_never_weaker_than_on),
+        POSTGRES_TEST(lost_commits_are_noticed_and_counted),
+        POSTGRES_TEST(the_appliance_does_not_read_from_a_standby),
+        POSTGRES_TEST(a_long_reading_is_not_cut_off),
+        POSTGRES_TEST(what_a_query_wrote_all_the_same_is_undone),
+        POSTGRES_TEST(a_role_that_may_become_more_is_refused),
     };
     const struct CMUnitTest others[] = {
         POSTGRES_TEST(each_refusal_of_the_database_has_its_code),
         POSTGRES_TEST(a_read_only_database_is_refused_at_start_and_later),
+        POSTGRES_TEST(a_schema_that_is_missing_is_named),
         cmocka_unit_test(other_schemas_are_refused_and_left_alone),
         cmocka_unit_test(a_wrong_url_is_refused_without_its_password),
         POSTGRES_TEST(every_column_is_in_its_table_and_the_other_way_round),

@@ -104,6 +104,12 @@ static void note_change(struct incidents *incidents, struct incident *incident)
     incidents->version++;
 }
 
+void incidents_store_again(struct incidents *incidents)
+{
+    for (size_t i = 0; i < incidents->n; i++)
+        note_change(incidents, &incidents->list[i]);
+}
+
 static void close_one(struct incidents *incidents, struct incident *incident, enum incident_end end,
                       const char *by, int64_t now_ms)
 {

@@ -90,6 +90,8 @@ void incidents_guest_moved(struct incidents *incidents, const char *ns, const ch
                            int64_t moved_ms, int64_t now_ms);
 /* Closes ordinary incidents that are old; a clock that was set back only delays it. */
 void incidents_age(struct incidents *incidents, int64_t now_ms);
+/* The store lost some: the open ones are stored again. */
+void incidents_store_again(struct incidents *incidents);
 /* All changes are committed: of the closed ones only the newest are kept, to be shown. */
 void incidents_stored(struct incidents *incidents);
 
