@@ -46,10 +46,10 @@ static void add_forecast(struct json_object *ferry, const struct snapshot_job *j
         json_add_i64(forecast, "convergesPercent", job->forecast.percent);
 }
 
-/* Configured addresses of the stream. Whoever started an observed one chose others, perhaps. */
+/* Configured addresses of the stream. */
 static void add_stream(struct json_object *ferry, const struct snapshot_job *job)
 {
-    if (job->times.handed_off_ms == 0 || job->request.origin == ORIGIN_OBSERVED)
+    if (job->times.handed_off_ms == 0)
         return;
     struct json_object *stream = json_add_object(ferry, "stream");
     api_add_unless_empty(stream, "sourceAddress", job->stream.source_address);
