@@ -301,6 +301,7 @@ static void a_long_reading_is_not_cut_off(void **state)
 static void query(const char *url, const char *sql, struct err *err)
 {
     OWNED(json_object) answer = query_run(url, sql, &(struct query_limits){0}, err);
+    assert_true((answer != NULL) == (err->code == ERR_NONE));
 }
 
 /* A read-only transaction may write large objects before PostgreSQL 16. */
