@@ -7,14 +7,14 @@
 enum { STRANDED_MS = 60000, SOON_MS = 1000, ANSWER_MS = 10000 };
 
 /* A job that was handed off observes the guest and reports it; so did one that ended with it in
- * this state. */
+ * this state. Nobody recovers the post-copy of somebody else's migration: it does not count. */
 static bool is_known_to_a_job(struct fleet *f, const struct guest *guest)
 {
     const struct job *job = fleet_moving_job(f, guest->uuid);
-    if (job != NULL)
+    if (job != NULL && !job_is_observed(job))
         return true;
     job = fleet_newest_finished(f, guest->uuid);
-    return job != NULL &&
+    return job != NULL && !job_is_observed(job) &&
            (job->result.outcome == OUTCOME_IRRECOVERABLE ||
             (job->mode == MODE_POSTCOPY && job->result.outcome != OUTCOME_SUCCEEDED));
 }

@@ -55,6 +55,24 @@ static void somebody_is_paged_after_a_minute_and_only_once(void **state)
     core_free(w);
 }
 
+/* Its record is a job, which recovers nothing. */
+static void a_broken_migration_of_somebody_else_is_paged_though_it_is_recorded(void **state)
+{
+    enum { STARTED_MIGRATED = 1 };
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    core_lifecycle_event(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_non_null(fleet_observed_job(w->fleet, CORE_GUEST));
+    shows(w, &CORE_PC_BROKEN_SOURCE);
+    also_on_h2(w, &CORE_PC_BROKEN_TARGET);
+    core_advance(w, 75000);
+    assert_non_null(fleet_observed_job(w->fleet, CORE_GUEST)); /* nothing is proven yet */
+    assert_true(is_open(w, INCIDENT_STRANDED));
+    assert_int_equal(core_count_events(w, "Stranded", NULL), 1);
+    core_free(w);
+}
+
 /* A migration that others make passes through such states. */
 static void the_minute_begins_anew_when_it_ran_meanwhile(void **state)
 {
@@ -261,6 +279,7 @@ static void an_unreachable_node_does_not_delay_the_page(void **state)
 TEST_FILE(test_stranded)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_broken_migration_of_somebody_else_is_paged_though_it_is_recorded),
         cmocka_unit_test(somebody_is_paged_after_a_minute_and_only_once),
         cmocka_unit_test(the_minute_begins_anew_when_it_ran_meanwhile),
         cmocka_unit_test(a_node_without_an_answer_delays_the_page_for_ten_seconds),
