@@ -59,8 +59,9 @@ static void start_once(void)
     if (error != NULL) {
         loop.hv_code = error->code;
         loop.hv_domain = error->domain;
-        (void)snprintf(loop.text, sizeof loop.text, "%s", error->message);
     }
+    (void)snprintf(loop.text, sizeof loop.text, "%s",
+                   error != NULL ? error->message : "no thread for its events");
 }
 
 bool libvirt_loop_start(struct err *err)

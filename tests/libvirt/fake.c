@@ -281,6 +281,13 @@ FAKE(int, pthread_create, pthread_t *thread, const pthread_attr_t *attr, void *(
                : EAGAIN;
 }
 
+int __real_virInitialize(void);
+
+FAKE(int, virInitialize, void)
+{
+    return fake_enter_quietly(NULL, "virInitialize") ? __real_virInitialize() : -1;
+}
+
 /* ---- connections ---- */
 
 static virConnectPtr open_connection(bool read_only)

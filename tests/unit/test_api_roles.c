@@ -135,6 +135,27 @@ static void a_refusal_says_who_cannot_do_what_and_what_is_missing(void **state)
     }
 }
 
+/* A name is the client's choice, and is shown in the journal and in terminals. */
+static void a_stored_identity_is_printable_ascii(void **state)
+{
+    (void)state;
+    static const struct {
+        struct access_identity who;
+        const char *id;
+    } rows[] = {
+        {{.source = SOURCE_ANONYMOUS}, "anonymous"},
+        {{.source = SOURCE_TOKEN, .name = "ci"}, "token:ci"},
+        {{.source = SOURCE_CERTIFICATE, .name = " a b~"}, "certificate: a b~"},
+        {{.source = SOURCE_CERTIFICATE, .name = "J\xc3\xb6rg"}, "certificate:J??rg"},
+        {{.source = SOURCE_PASSWORD, .name = "x\n\x1f\x7f\x1b[2J"}, "user:x????[2J"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char id[ACCESS_NAME_MAX + 16];
+        access_identity_id(&rows[i].who, id, sizeof id);
+        assert_string_equal(id, rows[i].id);
+    }
+}
+
 TEST_FILE(test_api_roles)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +164,7 @@ TEST_FILE(test_api_roles)
         cmocka_unit_test(only_known_posts_are_reads),
         cmocka_unit_test(a_role_allows_what_its_rule_needs_where_it_holds),
         cmocka_unit_test(a_refusal_says_who_cannot_do_what_and_what_is_missing),
+        cmocka_unit_test(a_stored_identity_is_printable_ascii),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,9 @@
  * Each statement here is small; without its limit it takes gigabytes or minutes. */
 #include "tests/test.h"
 
+#include <glob.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,11 +353,91 @@ static void a_process_answers_and_refuses_as_a_call_does(void **state)
     }
 }
 
+/* The process's parent; 0: it is gone. */
+static pid_t parent_of(const char *stat_path, pid_t *out_pid)
+{
+    int parent = 0;
+    FILE *file = fopen(stat_path, "r");
+    if (file != NULL && fscanf(file, "%d %*s %*c %d", out_pid, &parent) != 2)
+        parent = 0;
+    if (file != NULL)
+        (void)fclose(file);
+    return parent;
+}
+
+/* The limits of this process's only child as the kernel shows them. 0: there is no child. */
+static pid_t limits_of_child(char *out, size_t n)
+{
+    glob_t found = {0};
+    pid_t child = 0;
+    (void)glob("/proc/[1-9]*/stat", 0, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc && child == 0; i++) {
+        pid_t pid = 0;
+        char path[64];
+        if (parent_of(found.gl_pathv[i], &pid) != getpid())
+            continue;
+        child = pid;
+        (void)snprintf(path, sizeof path, "/proc/%d/limits", pid);
+        FILE *file = fopen(path, "r");
+        if (file != NULL) {
+            out[fread(out, 1, n - 1, file)] = '\0';
+            (void)fclose(file);
+        }
+    }
+    globfree(&found);
+    return child;
+}
+
+static void *ask_for_long(void *dir)
+{
+    struct err err = {0};
+    json_object_put(query_process_run(
+        dir, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n",
+        &(struct query_limits){.ms = 20000}, &err));
+    return NULL;
+}
+
+/* Where the deadline inside does not hold, these do. */
+static void the_kernel_limits_the_process_too(void **state)
+{
+    const struct filled *filled = *state;
+    static const struct {
+        const char *what;
+        long long soft, hard;
+    } rows[] = {{"Max cpu time", 21, 22},
+                {"Max file size", QUERY_TEMP_MAX, QUERY_TEMP_MAX},
+                {"Max core file size", 0, 0},
+                {"Max open files", 64, 64}};
+    char dir[sizeof filled->dir], text[4096] = "";
+    pthread_t asker;
+    pid_t child = 0;
+    TEXT_SET(dir, filled->dir);
+    assert_int_equal(pthread_create(&asker, NULL, ask_for_long, dir), 0);
+    for (int i = 0; i < 1000 && strstr(text, "Max open files            64 ") == NULL; i++) {
+        clock_sleep_ms(2);
+        child = limits_of_child(text, sizeof text);
+    }
+    if (child != 0) {
+        clock_sleep_ms(2); /* the last of them is set by now */
+        (void)limits_of_child(text, sizeof text);
+        (void)kill(child, SIGKILL);
+    }
+    assert_int_equal(pthread_join(asker, NULL), 0);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *line = strstr(text, rows[i].what);
+        long long soft = -1, hard = -1;
+        if (line == NULL || sscanf(line + 26, "%lld %lld", &soft, &hard) != 2 ||
+            soft != rows[i].soft || hard != rows[i].hard)
+            fail_msg("%s: %lld, %lld in:\n%s", rows[i].what, soft, hard, text);
+    }
+}
+
 TEST_FILE(test_query_limits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_query_that_hangs_is_killed),
         cmocka_unit_test(a_process_answers_and_refuses_as_a_call_does),
+        cmocka_unit_test(the_kernel_limits_the_process_too),
         cmocka_unit_test(no_statement_reads_a_token),
         cmocka_unit_test(a_result_has_at_most_100_columns),
         cmocka_unit_test(a_value_has_at_most_64_kib),

@@ -218,6 +218,23 @@ static void a_split_guest_is_never_final(void **state)
     core_free(w);
 }
 
+/* Whether its incident was opened already is known from that after a restart. */
+static void that_a_guest_is_split_is_stored(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    struct job *job = core_job(w);
+    w->target = CORE_ARRIVED;
+    core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
+    for (int i = 0; i < 50 && job->resolution.guest_at != GUEST_AT_SPLIT; i++) {
+        job->changed = false; /* as after a commit */
+        core_advance(w, 100);
+    }
+    assert_int_equal(job->resolution.guest_at, GUEST_AT_SPLIT);
+    assert_true(job->changed);
+    core_free(w);
+}
+
 static void a_broken_postcopy_is_final_once_a_half_is_proven_gone(void **state)
 {
     (void)state;
@@ -429,6 +446,7 @@ TEST_FILE(test_reconcile)
         cmocka_unit_test(a_call_refused_because_another_is_at_work_is_no_failure),
         cmocka_unit_test(a_guest_gone_from_both_is_lost_only_after_a_second_observation),
         cmocka_unit_test(a_split_guest_is_never_final),
+        cmocka_unit_test(that_a_guest_is_split_is_stored),
         cmocka_unit_test(a_broken_postcopy_is_final_once_a_half_is_proven_gone),
         cmocka_unit_test(an_abort_succeeds_only_when_the_source_is_proven),
         cmocka_unit_test(an_abort_can_lose_the_race),

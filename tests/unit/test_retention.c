@@ -350,6 +350,57 @@ static void samples_that_are_too_large_lose_their_oldest_and_the_history_stays(v
     assert_int_equal(kept_of(s, "unfinished").samples, SAMPLES);
 }
 
+/* ---- who asked for what ---- */
+
+static int64_t audit_number(struct store *s, const char *sql)
+{
+    struct err err = {0};
+    int64_t number = -1;
+    assert_true(db_int(store_sqlite_of(s)->lanes[LANE_SAMPLES].db, "", sql, &number, &err));
+    return number;
+}
+
+static void audit(struct store *s, int64_t at_ms)
+{
+    struct err err = {0};
+    assert_true(s->ops->append_audit(
+        s, &(struct store_audit){.at_ms = at_ms, .verb = "create", .identity = "token:ci"}));
+    assert_true(s->ops->flush_samples(s, 5000, &err));
+}
+
+static void an_audit_row_is_kept_as_long_as_the_history(void **state)
+{
+    (void)state;
+    OWNED(store) s = must_open(&usual);
+    OWNED(store) for_ever = must_open(&(struct store_retention){0});
+    for (int days = 364; days <= 366; days++) {
+        audit(s, NOW_MS - days * (int64_t)DAY_MS);
+        audit(for_ever, NOW_MS - days * (int64_t)DAY_MS);
+    }
+    (void)retain(s, NOW_MS);
+    assert_int_equal(audit_number(s, "SELECT count(*) FROM audit_log"), 2); /* 365 days: just */
+    assert_int_equal(audit_number(s, "SELECT min(at_ms) FROM audit_log"), NOW_MS - 365LL * DAY_MS);
+    (void)retain(for_ever, NOW_MS);
+    assert_int_equal(audit_number(for_ever, "SELECT count(*) FROM audit_log"), 3);
+}
+
+/* A flood of changes does not fill the disk: the newest rows stay, whatever their age. */
+static void of_a_flood_of_audit_rows_the_newest_stay(void **state)
+{
+    (void)state;
+    OWNED(store) s = must_open(&(struct store_retention){0});
+    struct err err = {0};
+    char sql[512];
+    (void)snprintf(sql, sizeof sql,
+                   "WITH number(id) AS (VALUES (1), (5), (6), (%d)) INSERT INTO audit_log "
+                   "SELECT id, id, '', '', '', '', '', '', '', 1, 201, 1 FROM number",
+                   RETENTION_AUDIT_ROWS + 5); /* rows are numbered in the order of their writing */
+    assert_true(db_exec(store_sqlite_of(s)->lanes[LANE_SAMPLES].db, "", "", sql, &err));
+    (void)retain(s, NOW_MS);
+    assert_int_equal(audit_number(s, "SELECT min(id) FROM audit_log"), 6);
+    assert_int_equal(audit_number(s, "SELECT count(*) FROM audit_log"), 2);
+}
+
 /* ---- with threads and files ---- */
 
 static void the_sample_writer_runs_retention_once_it_knows_the_time(void **state)
@@ -426,6 +477,8 @@ TEST_FILE(test_retention)
         cmocka_unit_test(samples_are_deleted_in_bounded_steps),
         cmocka_unit_test(a_history_that_is_too_large_loses_its_oldest),
         cmocka_unit_test(samples_that_are_too_large_lose_their_oldest_and_the_history_stays),
+        cmocka_unit_test(an_audit_row_is_kept_as_long_as_the_history),
+        cmocka_unit_test(of_a_flood_of_audit_rows_the_newest_stay),
         cmocka_unit_test(the_sample_writer_runs_retention_once_it_knows_the_time),
         cmocka_unit_test(only_the_newest_and_the_unfinished_are_read_at_start),
     };
