@@ -95,7 +95,8 @@ $(B)/rules.o: $(B)/rules.c Makefile
 	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Documents, alerts, dashboards and the page at / are part of the program too: it serves them. What the
-# page takes from npm is made once for all variants; made anew when npm comes or goes.
+# page takes from npm is made once for all variants; made anew when npm comes or goes. The folder is "docs/.":
+# "docs" is a target that is always made (make docs), and every program would be linked again each time.
 SERVED_FILES := $(sort $(filter-out docs/STATUS.md,$(wildcard docs/*.md docs/runbooks/*.md alerts/*.yml \
 	dashboards/*.json exporter/page/*.html exporter/page/*.css exporter/page/*.js exporter/page/*.svg)))
 PAGE := $(BUILD)/page/with-$(if $(shell command -v npm),npm,nothing)
@@ -106,7 +107,7 @@ $(PAGE): $(addprefix exporter/page/,packages package.json package-lock.json)
 page: ## what the page at / takes from npm, once more: after a build that could not reach it
 	@rm -f $(PAGE)
 	+@$(MAKE) all
-$(B)/files.c: tools/embed_files $(PAGE) $(SERVED_FILES) $(wildcard docs docs/runbooks alerts dashboards exporter/page)
+$(B)/files.c: tools/embed_files $(PAGE) $(SERVED_FILES) $(wildcard docs/. docs/runbooks alerts dashboards exporter/page)
 	@mkdir -p $(@D)
 	@tools/embed_files $(SERVED_FILES) $$(cat $(PAGE)) >$@.new && mv $@.new $@
 $(B)/files.o: $(B)/files.c Makefile
