@@ -102,7 +102,7 @@ syntax-check:
 	@echo "$(words $(CHECKED_SRCS)) files: no warning"
 
 .PHONY: test-kubectl
-test-kubectl: all ## unmodified kubectl 1.20, 1.32 and 1.36 against a simulated fleet (downloads them once)
+test-kubectl: all ## unmodified kubectl 1.20, 1.32, 1.33 and 1.36 against a simulated fleet (downloads them once)
 	@FERRY=$(abspath $(B)/ferry) KUBECTLS=$(BUILD)/kubectl tests/kubectl/run --full
 
 .PHONY: test-terminal

@@ -40,6 +40,7 @@ struct api_column {
 };
 /* How the objects of a kind are found and shown. Objects are numbered as in the snapshot; is_there
  * selects the numbers of this kind. */
+struct api_passed;
 struct api_view {
     const struct api_column *columns; /* after Name */
     size_t n_columns;
@@ -58,6 +59,10 @@ struct api_view {
      * lists them, separated by spaces. */
     const char *fields;
     const char *(*field)(const struct snapshot *s, size_t i, const char *key);
+    /* The nth state between two snapshots that a watch tells (versions.h); false: no more. before
+     * NULL: it was added. NULL: none ever. */
+    bool (*passed)(const struct snapshot *before, size_t was, const struct snapshot *after,
+                   size_t is, unsigned nth, struct api_passed *out);
 };
 extern const struct api_view api_migrations, api_instances, api_nodes, api_pods;
 extern const struct api_view api_policies, api_quotas, api_namespaces, api_drains, api_incidents;

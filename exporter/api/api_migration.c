@@ -8,6 +8,7 @@
 #include "base/human.h"
 #include "engine/data/flags.h"
 #include "exporter/api/api.h"
+#include "exporter/api/versions.h"
 
 static const char name_label[] = "kubevirt.io/vmi-name";
 
@@ -357,6 +358,44 @@ struct json_object *api_job_object(const struct snapshot_job *job)
     return object;
 }
 
+/* ---- phases that fell between two snapshots ---- */
+
+/* Its parts, as far as they are known of that moment: as they were before; of a job that is new,
+ * without what came of it. */
+static void set_as_known(struct snapshot_job *out, const struct snapshot_job *before,
+                         const struct snapshot_job *is)
+{
+    *out = before != NULL ? *before : *is;
+    out->wait.pending = PENDING_NONE; /* it went on */
+    out->wait.reason[0] = '\0';
+    if (before != NULL)
+        return;
+    memset(&out->resolution, 0, sizeof out->resolution);
+    memset(&out->monitor, 0, sizeof out->monitor);
+    memset(&out->progress, 0, sizeof out->progress);
+    memset(&out->result, 0, sizeof out->result);
+    memset(&out->final, 0, sizeof out->final);
+    out->times.ended_ms = 0;
+}
+
+/* A job takes several steps in one turn; KubeVirt's clients wait for each phase. */
+static bool passed(const struct snapshot *before, size_t was, const struct snapshot *after,
+                   size_t is, unsigned nth, struct api_passed *out)
+{
+    const struct snapshot_job *job = after->jobs[is];
+    const struct snapshot_job *known = before == NULL ? NULL : before->jobs[was];
+    unsigned step = (known == NULL ? 0 : known->history.n_steps) + nth;
+    if (step + 1 >= job->history.n_steps)
+        return false;
+    set_as_known(&out->job, known, job);
+    out->job.phase = job->history.steps[step].phase;
+    out->job.history.n_steps = step + 1;
+    memcpy(out->job.history.steps, job->history.steps, sizeof out->job.history.steps);
+    out->jobs[0] = &out->job;
+    out->snapshot = (struct snapshot){.wall_ms = after->wall_ms, .n_jobs = 1, .jobs = out->jobs};
+    return true;
+}
+
 /* ---- as a kind ---- */
 
 static const struct api_column columns[] = {
@@ -449,4 +488,5 @@ const struct api_view api_migrations = {.columns = columns,
                                         .object = object,
                                         .add_cells = add_cells,
                                         .fields = "spec.vmiName status.phase",
-                                        .field = field};
+                                        .field = field,
+                                        .passed = passed};

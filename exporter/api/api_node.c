@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "exporter/api/api.h"
+#include "hypervisor/versions.h"
 
 static struct json_object *labels_of(const struct snapshot_node *node)
 {
@@ -25,13 +26,96 @@ static void add_spec(struct json_object *object, const struct snapshot_node *nod
         json_add_bool(spec, "unschedulable", true);
 }
 
-/* A version as libvirt encodes it. */
+/* A version as libvirt encodes it; "": not known. */
 static void version_text(unsigned long version, char *out_text)
 {
     out_text[0] = '\0';
     if (version != 0)
-        (void)snprintf(out_text, API_SHORT_TEXT_MAX, "%lu.%lu.%lu", version / 1000000,
-                       version / 1000 % 1000, version % 1000);
+        hv_version_text(version, out_text);
+}
+
+/* ---- what its versions cannot do: hypervisor/versions.def ---- */
+
+enum { WARNINGS_TEXT_MAX = 4096 };
+
+/* In the order of the table; refusals and notes. */
+static bool next_warning(const struct hv_facts *facts, int *at)
+{
+    while (++*at < HV_QUIRK_COUNT)
+        if (hv_quirk_shown((enum hv_quirk) * at) != HV_QUIRK_QUIET &&
+            hv_quirk_of((enum hv_quirk) * at, facts->libvirt_version, facts->hypervisor_version))
+            return true;
+    return false;
+}
+
+static void newer_text(struct buf *out)
+{
+    char libvirt[HV_VERSION_TEXT_MAX], qemu[HV_VERSION_TEXT_MAX];
+    hv_version_text(hv_newest_libvirt, libvirt);
+    hv_version_text(hv_newest_qemu, qemu);
+    buf_addf(out, "newer than the versions that Ferry was tested with (libvirt %s, QEMU %s)",
+             libvirt, qemu);
+}
+
+static struct json_object *add_warning(struct json_object *list, const char *name, const char *side,
+                                       bool refuses)
+{
+    struct json_object *warning = json_add_object(list, "");
+    json_add_text(warning, "name", name);
+    json_add_text(warning, "side", side);
+    json_add_bool(warning, "refuses", refuses);
+    return warning;
+}
+
+/* status.ferry.warnings: for each what cannot be done, and what Ferry does instead. */
+static void add_warnings(struct json_object *ferry, const struct hv_facts *facts)
+{
+    static const char *const sides[] = {[HV_QUIRK_OF_SOURCE] = "source",
+                                        [HV_QUIRK_OF_TARGET] = "target",
+                                        [HV_QUIRK_OF_EITHER] = "either"};
+    struct json_object *list = json_add_array(ferry, "warnings");
+    for (int at = -1; next_warning(facts, &at);) {
+        enum hv_quirk quirk = (enum hv_quirk)at;
+        struct json_object *warning =
+            add_warning(list, hv_quirk_name(quirk), sides[hv_quirk_side(quirk)],
+                        hv_quirk_shown(quirk) == HV_QUIRK_REFUSES);
+        json_add_text(warning, "message", hv_quirk_why(quirk));
+        json_add_text(warning, "instead", hv_quirk_instead(quirk));
+    }
+    if (hv_is_newer_than_known(facts)) {
+        struct buf text;
+        buf_init(&text, WARNINGS_TEXT_MAX);
+        newer_text(&text);
+        json_add_text(add_warning(list, "newer-than-known", sides[HV_QUIRK_OF_EITHER], false),
+                      "message", text.data);
+        buf_fini(&text);
+    }
+}
+
+/* The same as a condition, for those who look at conditions. */
+static void add_warnings_condition(struct json_object *conditions, const struct snapshot_node *node)
+{
+    struct buf text;
+    bool refuses = false;
+    buf_init(&text, WARNINGS_TEXT_MAX);
+    for (int at = -1; next_warning(&node->facts, &at);) {
+        enum hv_quirk quirk = (enum hv_quirk)at;
+        refuses = refuses || hv_quirk_shown(quirk) == HV_QUIRK_REFUSES;
+        buf_addf(&text, "%s%s: %s", text.length > 0 ? "; " : "", hv_quirk_why(quirk),
+                 hv_quirk_instead(quirk));
+    }
+    if (hv_is_newer_than_known(&node->facts)) {
+        buf_add(&text, text.length > 0 ? "; " : "");
+        newer_text(&text);
+    }
+    bool has_any = text.length > 0;
+    api_add_condition(conditions, "ferry.internal/CapabilityWarnings", has_any ? "True" : "False",
+                      node->since_ms,
+                      refuses   ? "MigrationRefused"
+                      : has_any ? "KnownLimits"
+                                : "NoneKnown",
+                      has_any ? text.data : NULL);
+    buf_fini(&text);
 }
 
 static void add_facts(struct json_object *status, const struct hv_facts *facts)
@@ -101,6 +185,7 @@ static void add_ferry(struct json_object *status, const struct snapshot_node *no
     (void)snprintf(free_memory, sizeof free_memory, "%lluKi",
                    (unsigned long long)node->facts.free_memory_kib);
     json_add_text(ferry, "freeMemory", free_memory);
+    add_warnings(ferry, &node->facts);
 }
 
 /* ---- as a kind ---- */
@@ -167,6 +252,8 @@ static struct json_object *object(const struct snapshot *s, size_t i)
                       node->connected ? "Connected" : "Unreachable",
                       node->connected ? "libvirt answers" : node->error);
     add_addresses(status, node);
+    if (node->has_facts)
+        add_warnings_condition(conditions, node);
     if (node->has_facts)
         add_facts(status, &node->facts);
     add_ferry(status, node);

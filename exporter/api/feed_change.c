@@ -105,7 +105,7 @@ static bool add_all(struct texts *texts, const struct version_change *change, in
 {
     const struct api_view *view = api_view_of(change->kind);
     bool is_gone = change->type == CHANGE_DELETED;
-    const struct snapshot *s = (is_gone ? change->before : change->after)->snapshot;
+    const struct snapshot *s = is_gone ? change->before : change->after;
     size_t i = is_gone ? change->was : change->is;
     OWNED(json_object) object = view->object(s, i);
     OWNED(json_object) cells = json_object_new_array();
@@ -120,9 +120,9 @@ static bool add_all(struct texts *texts, const struct version_change *change, in
     add_json(texts, PART_METADATA, json_at(object, "metadata"));
     add_json(texts, PART_CELLS, cells);
     if (change->type != CHANGE_ADDED)
-        add_traits(texts, PART_WAS, change->before->snapshot, change->was, view);
+        add_traits(texts, PART_WAS, change->before, change->was, view);
     if (change->type != CHANGE_DELETED)
-        add_traits(texts, PART_IS, change->after->snapshot, change->is, view);
+        add_traits(texts, PART_IS, change->after, change->is, view);
     return !texts->buf.failed;
 }
 

@@ -98,20 +98,47 @@ static bool has_same_key(const struct comparison *c, size_t was, size_t is)
            strcmp(c->view->uid(a, was), c->view->uid(b, is)) == 0;
 }
 
+static void tell(struct comparison *c, struct version_change *change)
+{
+    change->kind = c->kind;
+    change->version = ++c->after->newest;
+    c->sink->changed(c->sink->ctx, change);
+}
+
+/* From state to state: each begins where the one before it ended. */
+static void tell_passed(struct comparison *c, struct version_change *change)
+{
+    struct api_passed states[2];
+    const struct snapshot *before = change->before, *after = change->after;
+    size_t was = change->was, is = change->is;
+    const struct snapshot *known = change->type == CHANGE_ADDED ? NULL : before;
+    for (unsigned n = 0; c->view->passed(known, was, after, is, n, &states[n % 2]); n++) {
+        change->after = &states[n % 2].snapshot;
+        change->is = 0;
+        tell(c, change);
+        change->type = CHANGE_MODIFIED;
+        change->before = change->after;
+        change->was = 0;
+    }
+    change->after = after;
+    change->is = is;
+    tell(c, change);
+}
+
 static void changed(struct comparison *c, enum change_type type, size_t was, size_t is)
 {
-    uint64_t version = ++c->after->newest;
+    struct version_change change = {.type = type,
+                                    .before = c->before->snapshot,
+                                    .after = c->after->snapshot,
+                                    .was = was,
+                                    .is = is};
     c->is_changed = true;
+    if (type != CHANGE_DELETED && c->view->passed != NULL)
+        tell_passed(c, &change);
+    else
+        tell(c, &change);
     if (type != CHANGE_DELETED)
-        c->list->of[is] = version;
-    const struct version_change change = {.kind = c->kind,
-                                          .type = type,
-                                          .before = c->before,
-                                          .after = c->after,
-                                          .was = was,
-                                          .is = is,
-                                          .version = version};
-    c->sink->changed(c->sink->ctx, &change);
+        c->list->of[is] = c->after->newest;
 }
 
 static void pair(struct comparison *c, size_t was, size_t is)

@@ -3,7 +3,7 @@
  * Each change of an object has a number of its own, greater than every one before, whatever the
  * kind: after any event of a watch a client can go on from that event's number. An object has
  * changed when what it is shown from has changed (api_view.is_same); one that was removed gets a
- * number for that.
+ * number for that, and so does each state between two snapshots that is told (api_view.passed).
  *
  * Numbers begin with the wall clock's microseconds: after a restart they are greater than any given
  * out before, and those before are known to be gone. Immutable and counted, one for each snapshot.
@@ -12,6 +12,14 @@
 #define EXPORTER_API_VERSIONS_H
 
 #include "exporter/api/api.h"
+
+/* A state between two snapshots: a snapshot of that object alone, its number 0. Not to be copied.
+ */
+struct api_passed {
+    struct snapshot snapshot;
+    struct snapshot_job job;
+    const struct snapshot_job *jobs[1];
+};
 
 struct version_list;
 struct versions {
@@ -29,7 +37,7 @@ enum change_type {
 struct version_change {
     enum api_kind kind;
     enum change_type type;
-    const struct versions *before, *after;
+    const struct snapshot *before, *after;
     size_t was, is; /* its number there; was: not of ADDED, is: not of DELETED */
     uint64_t version;
 };

@@ -1,6 +1,7 @@
 #!/bin/bash
 # evict: guests are asked to leave through the eviction API, by hand and by a real kubectl
-# cases: api kubectl
+# cases: api
+# full: kubectl
 . "$(dirname "$0")/testlib.sh"
 first_hosts 3
 PODS=/api/v1/namespaces/default/pods

@@ -15,6 +15,7 @@ struct mirrored { /* an object as the events told it */
     char key[512];
     char *object;
     uint64_t version;
+    size_t phases; /* of a migration: those that were told */
     UT_hash_handle hh;
 };
 struct client {
@@ -72,6 +73,29 @@ static void put(struct client *client, enum api_kind kind, const char *ns, const
     object->version = version;
 }
 
+static size_t phases_of(const char *text)
+{
+    struct err err = {0};
+    OWNED(json_object) object = json_parse(text, strlen(text), "object", &err);
+    assert_non_null(object);
+    struct json_object *steps = json_at(object, "status.phaseTransitionTimestamps");
+    size_t n = json_object_array_length(steps);
+    struct json_object *last = json_object_array_get_idx(steps, n - 1);
+    assert_string_equal(json_object_get_string(json_at(last, "phase")),
+                        json_object_get_string(json_at(object, "status.phase")));
+    return n;
+}
+
+/* Each phase of a migration is told, however many of them there are in one turn. */
+static void check_phases(struct mirrored *object, const struct feed_change *change)
+{
+    size_t is = phases_of(change->object);
+    size_t was = change->type == CHANGE_ADDED ? 0 : object->phases;
+    if (is > was + 1 || (change->type == CHANGE_ADDED && is != 1))
+        fail_msg("%s: phase %zu was told after phase %zu", change->name, is, was);
+    object->phases = is;
+}
+
 static void apply(struct client *client, enum api_kind kind, const struct feed_change *change)
 {
     char key[sizeof((struct mirrored *)NULL)->key];
@@ -85,6 +109,8 @@ static void apply(struct client *client, enum api_kind kind, const struct feed_c
     client->at[kind] = change->version;
     if (change->type != CHANGE_DELETED) {
         put(client, kind, change->ns, change->name, change->object, change->version);
+        if (kind == KIND_MIGRATION)
+            check_phases(find(client, kind, change->ns, change->name, key), change);
         return;
     }
     HASH_DEL(client->objects[kind], object);
@@ -120,6 +146,8 @@ static void compare(struct client *client, const struct versions *v, bool take)
             if (take)
                 put(client, kind, ns, view->name(v->snapshot, i), text, versions_of(v, kind, i));
             struct mirrored *object = find(client, kind, ns, view->name(v->snapshot, i), key);
+            if (take && kind == KIND_MIGRATION)
+                object->phases = phases_of(text);
             if (object == NULL || (is_watched && strcmp(object->object, text) != 0))
                 fail_msg("%s %s: the list says\n%s\nthe watch said\n%s", api_kind_row(kind)->kind,
                          key, text, object == NULL ? "nothing" : object->object);

@@ -23,6 +23,47 @@ static const char *condition(const struct answer *a, const char *type, const cha
     return "";
 }
 
+/* The Node object says what the host's versions cannot do, as a list and as a condition. */
+static void a_node_warns_of_what_its_versions_cannot_do(void **state)
+{
+    static const struct {
+        unsigned long libvirt, qemu;
+        const char *status, *reason, *message; /* message: a part */
+        const char *first, *side;              /* of the list; NULL: it is empty */
+        bool refuses;
+    } rows[] = {
+        {9000000, 7002022, "False", "NoneKnown", "", NULL, NULL, false},
+        {11003000, 10000013, "True", "KnownLimits", "crashes with signal 11",
+         "postcopy-resume-kills-target", "target", false},
+        {11003000, 11001000, "True", "MigrationRefused", "an argument that QEMU 11.0 removed",
+         "postcopy-resume-kills-target", "target", false},
+        {13000000, 12000000, "True", "KnownLimits", "newer than the versions",
+         "statistics-fail-in-new-states", "source", false},
+        {9000000, 11001000, "True", "MigrationRefused", "upgrade its libvirt",
+         "cannot-start-a-migration", "source", true},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct world *world = world_new(600 + i);
+        world->nodes[0].facts.libvirt_version = rows[i].libvirt;
+        world->nodes[0].facts.hypervisor_version = rows[i].qemu;
+        show(*state, world);
+        struct answer a = get(*state, "/api/v1/nodes/a");
+        const char type[] = "ferry.internal/CapabilityWarnings";
+        assert_string_equal(condition(&a, type, "status"), rows[i].status);
+        assert_string_equal(condition(&a, type, "reason"), rows[i].reason);
+        assert_non_null(strstr(condition(&a, type, "message"), rows[i].message));
+        struct json_object *list = json_at(a.json, "status.ferry.warnings");
+        assert_int_equal(json_object_array_length(list) == 0, rows[i].first == NULL);
+        struct json_object *first = json_object_array_get_idx(list, 0);
+        if (first != NULL) {
+            assert_string_equal(json_object_get_string(json_at(first, "name")), rows[i].first);
+            assert_string_equal(json_object_get_string(json_at(first, "side")), rows[i].side);
+            assert_int_equal(json_object_get_boolean(json_at(first, "refuses")), rows[i].refuses);
+        }
+        answer_fini(&a);
+    }
+}
+
 static void a_requirement_turns_true_after_its_grace_and_says_what_helps(void **state)
 {
     static const struct {
@@ -82,6 +123,7 @@ TEST_FILE(test_api_conditions)
     log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, STDERR_FILENO);
 #define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, rig_up, rig_down)
     const struct CMUnitTest tests[] = {
+        WIRE_TEST(a_node_warns_of_what_its_versions_cannot_do),
         WIRE_TEST(every_condition_of_a_guest_says_since_when),
         WIRE_TEST(a_requirement_turns_true_after_its_grace_and_says_what_helps),
     };

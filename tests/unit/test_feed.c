@@ -112,6 +112,75 @@ static void one_that_was_made_anew_is_deleted_and_added(void **state)
     feed_free(rig.feed);
 }
 
+/* A job takes several steps in one turn. Each is told, and begins where the one before it ended:
+ * who selects by phase sees it come and go. */
+static void every_phase_between_two_snapshots_is_told(void **state)
+{
+    (void)state;
+    static const enum phase steps[] = {PHASE_SCHEDULING, PHASE_SCHEDULED, PHASE_PREPARING_TARGET};
+    struct rig rig;
+    start(&rig, false);
+    take(&rig, world_new(1));
+    struct world *world = world_new(2);
+    struct snapshot_job *job = &world->jobs[3];
+    TEXT_SET(job->target, "b");
+    TEXT_SET(job->source, "a");
+    TEXT_SET(job->wait.reason, "");
+    for (size_t i = 0; i < COUNT(steps); i++)
+        job->history.steps[job->history.n_steps++] = (struct job_step){steps[i], world_wall_ms};
+    job->phase = PHASE_PREPARING_TARGET;
+    uint64_t at = newest(&rig);
+    take(&rig, world);
+    enum phase was = PHASE_PENDING;
+    for (size_t i = 0; i < COUNT(steps);) {
+        const struct feed_change *change = next(&rig, KIND_MIGRATION, at);
+        at = change->version;
+        if (strcmp(change->name, "waiting") == 0) {
+            assert_int_equal(change->type, CHANGE_MODIFIED);
+            assert_string_equal(change->was.fields[1], phase_name(was));
+            assert_string_equal(change->is.fields[1], phase_name(steps[i]));
+            assert_int_equal(strstr(change->object, "\"targetNode\":\"b\"") != NULL,
+                             i + 1 == COUNT(steps)); /* only the last is as it is */
+            assert_null(strstr(change->object, "waiting for a slot"));
+            was = steps[i++];
+        }
+        feed_change_unref(change);
+    }
+    const struct versions *after = feed_newest(rig.feed);
+    assert_int_equal(versions_of(after, KIND_MIGRATION, 3), at);
+    versions_unref(after);
+    feed_free(rig.feed);
+}
+
+/* One that is new has its first phase first, without what came of it. */
+static void a_new_job_is_told_from_its_first_phase(void **state)
+{
+    (void)state;
+    static const struct {
+        enum change_type type;
+        const char *phase;
+    } want[] = {
+        {CHANGE_ADDED, "Pending"}, {CHANGE_MODIFIED, "Running"}, {CHANGE_MODIFIED, "Succeeded"}};
+    struct rig rig;
+    start(&rig, false);
+    struct world *none = world_new(1);
+    none->snapshot.n_jobs = 0;
+    take(&rig, none);
+    uint64_t at = newest(&rig);
+    take(&rig, world_new(2));
+    for (size_t i = 0; i < COUNT(want); i++) {
+        const struct feed_change *change = next(&rig, KIND_MIGRATION, at);
+        assert_string_equal(change->name, "done");
+        assert_int_equal(change->type, want[i].type);
+        assert_string_equal(change->is.fields[1], want[i].phase);
+        assert_int_equal(strstr(change->object, "\"completed\":true") != NULL, i == 2);
+        assert_int_equal(strstr(change->object, "\"verdict\"") != NULL, i == 2);
+        at = change->version;
+        feed_change_unref(change);
+    }
+    feed_free(rig.feed);
+}
+
 static void a_deleted_object_has_the_version_of_its_end(void **state)
 {
     (void)state;
@@ -410,6 +479,8 @@ TEST_FILE(test_feed)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_object_that_changed_gets_a_new_version),
         cmocka_unit_test(one_that_was_made_anew_is_deleted_and_added),
+        cmocka_unit_test(every_phase_between_two_snapshots_is_told),
+        cmocka_unit_test(a_new_job_is_told_from_its_first_phase),
         cmocka_unit_test(a_deleted_object_has_the_version_of_its_end),
         cmocka_unit_test(versions_of_another_run_are_gone),
         cmocka_unit_test(a_reader_that_is_too_slow_finds_its_place_gone),
