@@ -11,22 +11,24 @@ roots=${FERRY_LAB_ROOTS:-/var/tmp/ferry-roots}
 note() { printf '%s %s\n' "$(date +%T)" "$*" >&2; }
 fail() { note "FAIL: $*" && exit 1; }
 suite_of() { case $1 in debian12) echo bookworm ;; debian13) echo trixie ;; esac; }
-# What the packages depend on is installed once, in the root.
+# What the packages depend on is installed once, in the root; with another list it is made again.
 packages_of() { # RELEASE
     local new=''
     [ "$1" = debian12 ] || new=t64
     echo "systemd,systemd-sysv,dbus,polkitd,curl,procps,libvirt-clients,libvirt0,libmicrohttpd12$new,libyaml-0-2,libhyperscan5" \
-        "libcurl3$new-gnutls,libjson-c5,libsqlite3-0,libxml2" | tr ' ' ,
+        "libcurl3$new-gnutls,libjson-c5,libpq5,libsqlite3-0,libxml2" | tr ' ' ,
 }
 make_root() { # RELEASE
     local dir=$roots/package-$1
-    [ ! -d "$dir" ] || return 0
+    [ ! -d "$dir" ] || [ "$(cat "$dir.packages" 2>/dev/null)" != "$(packages_of "$1")" ] || return 0
     note "making $dir"
     mkdir -p "$roots"
+    rm -rf --one-file-system "$dir"
     rm -rf --one-file-system "$dir.parts"
     mmdebstrap --mode=root --variant=apt --aptopt='APT::Install-Recommends "false"' \
         --include="$(packages_of "$1")" \
         "$(suite_of "$1")" "$dir.parts" >"$dir.log" 2>&1 || fail "mmdebstrap: $(tail -n 3 "$dir.log")"
+    packages_of "$1" >"$dir.packages"
     mv -T "$dir.parts" "$dir"
 }
 
