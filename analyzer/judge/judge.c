@@ -156,6 +156,7 @@ static void on_text(void *ctx, unsigned pattern, size_t end)
     pattern += judge->first_pattern;
     if (judge->rules->patterns[pattern].of_values)
         return;
+    judge->n_matches++;
     note(judge, pattern, end);
     repeats_note(&judge->repeats, pattern, end);
 }
@@ -202,16 +203,18 @@ static void search(struct judge *judge)
     struct repeat_entry *known = repeats_find(&judge->repeats, judge->seen, judge->length);
     if (known == NULL) {
         unsigned before = judge->n_hits;
+        judge->n_matches = 0;
         match(judge, judge->seen, judge->length, on_text);
         repeats_end(&judge->repeats, judge->seen, judge->length, judge->case_number);
-        judge_see_stuck(judge);
-        if (judge->n_hits > before) /* what no pattern knows is not read for numbers either */
+        if (judge->n_matches > 0) /* what no pattern knows is not read for numbers either */
+            judge_see_stuck(judge);
+        if (judge->n_hits > before)
             typed_see(&judge->typed, judge->seen);
         return;
     }
     for (uint32_t i = 0; i < known->n_matches; i++)
         note(judge, known->matches[i].pattern, known->matches[i].end);
-    if (known->of_case != judge->case_number)
+    if (known->n_matches > 0 && known->of_case != judge->case_number)
         judge_see_stuck(judge);
     known->of_case = judge->case_number;
 }

@@ -63,6 +63,7 @@ struct judge {
     size_t length, before; /* bytes of the message before it */
     enum side side;
     unsigned slot;
+    unsigned n_matches; /* in the text so far */
     int64_t at_ms;
     const char *origin;
     char seen[EVIDENCE_TEXT_MAX];

@@ -6,17 +6,19 @@
 
 void repeats_init(struct repeats *repeats)
 {
-    *repeats = (struct repeats){.entries = calloc(REPEAT_ENTRIES, sizeof *repeats->entries)};
+    *repeats = (struct repeats){.entries = calloc(REPEAT_ENTRIES, sizeof *repeats->entries),
+                                .tags = calloc(REPEAT_ENTRIES, sizeof *repeats->tags)};
 }
 
 void repeats_fini(struct repeats *repeats)
 {
     free(repeats->entries);
+    free(repeats->tags);
     *repeats = (struct repeats){0};
 }
 
 /* Eight bytes at a time; who makes texts collide on purpose only makes them be searched. */
-static size_t slot_of(const char *text, size_t n)
+static uint64_t hash_of(const char *text, size_t n)
 {
     uint64_t hash = n * UINT64_C(0x9E3779B97F4A7C15), piece;
     for (; n >= sizeof piece; text += sizeof piece, n -= sizeof piece) {
@@ -27,15 +29,22 @@ static size_t slot_of(const char *text, size_t n)
     piece = 0;
     memcpy(&piece, text, n);
     hash = (hash ^ piece) * UINT64_C(0x9FB21C651E98DF25);
-    return (size_t)(hash >> 40) & (REPEAT_ENTRIES - 1);
+    return hash ^ hash >> 29;
 }
 
 struct repeat_entry *repeats_find(struct repeats *repeats, const char *text, size_t n)
 {
     repeats->filling = NULL;
-    if (repeats->entries == NULL || n == 0 || n > REPEAT_TEXT_MAX)
+    if (repeats->entries == NULL || repeats->tags == NULL || n == 0 || n > REPEAT_TEXT_MAX)
         return NULL;
-    struct repeat_entry *entry = &repeats->entries[slot_of(text, n)];
+    uint64_t hash = hash_of(text, n);
+    size_t slot = (size_t)(hash >> 40) & (REPEAT_ENTRIES - 1);
+    uint32_t tag = (uint32_t)hash;
+    if (repeats->tags[slot] != tag) {
+        repeats->tags[slot] = tag;
+        return NULL;
+    }
+    struct repeat_entry *entry = &repeats->entries[slot];
     if (entry->length == n && memcmp(entry->text, text, n) == 0)
         return entry;
     entry->length = 0;

@@ -2,8 +2,9 @@
  * again.
  *
  * A table of a fixed size, by hash; an entry holds the whole text, so a wrong hit is impossible.
- * Only short texts with few matches are kept. Valid as long as the rules are: over all cases of a
- * judge.
+ * Only short texts with few matches are kept, and only once they come a second time: lines that
+ * never repeat then touch 32 KiB and not the whole table. Valid as long as the rules are: over all
+ * cases of a judge.
  */
 #ifndef ANALYZER_JUDGE_JUDGE_REPEAT_H
 #define ANALYZER_JUDGE_JUDGE_REPEAT_H
@@ -30,6 +31,7 @@ struct repeat_entry {
 };
 struct repeats {
     struct repeat_entry *entries; /* NULL: nothing is remembered */
+    uint32_t *tags;               /* per entry: the hash of the text that asked for it last */
     struct repeat_entry *filling; /* gets what is found now; NULL: nothing is kept */
 };
 

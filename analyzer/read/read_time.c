@@ -79,9 +79,20 @@ static int take_zone(struct cursor *c)
     return is_west ? -east : east;
 }
 
-static int64_t to_wall(struct tm *parts, int ms, int zone)
+/* The seconds since 1970 of a date from 1970 on, as timegm() counts them (February 30th is a day
+ * in March), without its work on zones: this is called for every line of a log. */
+static int64_t seconds_of(const struct tm *parts)
 {
-    return ((int64_t)timegm(parts) - zone) * 1000 + ms;
+    int64_t month = parts->tm_mon < 2 ? parts->tm_mon + 10 : parts->tm_mon - 2; /* from March */
+    int64_t year = 1900 + parts->tm_year - (parts->tm_mon < 2);
+    int64_t days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 306 + 5) / 10 +
+                   parts->tm_mday - 1 - 719468;
+    return ((days * 24 + parts->tm_hour) * 60 + parts->tm_min) * 60 + parts->tm_sec;
+}
+
+static int64_t to_wall(const struct tm *parts, int ms, int zone)
+{
+    return (seconds_of(parts) - zone) * 1000 + ms;
 }
 
 static bool take_iso(struct cursor *c, int64_t *out_wall_ms)
@@ -122,6 +133,8 @@ static bool take_month_first(struct cursor *c, int64_t *out_wall_ms)
     struct tm parts = {0};
     int year;
     bool has_day = false;
+    if (c->at >= c->end || *c->at < 'A' || *c->at > 'Z')
+        return false;
     for (size_t i = 0; i < sizeof days / sizeof *days && !has_day; i++)
         has_day = c->end - c->at > 4 && memcmp(c->at, days[i], 4) == 0;
     c->at += has_day ? 4 : 0;

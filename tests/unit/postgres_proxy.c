@@ -23,7 +23,7 @@ struct pair {
 };
 
 struct proxy {
-    char dir[128], target[108];
+    char dir[64], target[108];
     int listener;
     pthread_t thread;
     atomic_int fault;

@@ -536,6 +536,21 @@ static void a_remembered_text_counts_as_a_searched_one(void **state)
     }
 }
 
+/* A log of a million lines that never repeat leaves the table alone. */
+static void a_text_is_remembered_from_its_second_time_on(void **state)
+{
+    struct world *w = *state;
+    struct repeats *repeats = &w->judge->repeats;
+    static const char text[] = "a line that nobody wrote before";
+    for (int time = 1; time <= 3; time++) {
+        bool is_known = repeats_find(repeats, text, strlen(text)) != NULL;
+        assert_int_equal(is_known, time == 3);
+        assert_int_equal(repeats->filling != NULL, time == 2);
+        if (!is_known)
+            repeats_end(repeats, text, strlen(text), 1);
+    }
+}
+
 static void the_same_message_a_million_times_costs_one_quote(void **state)
 {
     struct world *w = *state;
@@ -568,6 +583,7 @@ TEST_FILE(test_judge)
         cmocka_unit_test(a_long_fact_is_searched_to_its_end),
         cmocka_unit_test(facts_without_end_are_bounded),
         cmocka_unit_test(a_remembered_text_counts_as_a_searched_one),
+        cmocka_unit_test(a_text_is_remembered_from_its_second_time_on),
         cmocka_unit_test(the_same_message_a_million_times_costs_one_quote),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

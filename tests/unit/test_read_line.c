@@ -1,7 +1,9 @@
 /* test_read_line.c - times and lines of logs as programs write them. */
 #include "tests/test.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "analyzer/read/read_line.h"
 #include "analyzer/read/read_time.h"
@@ -83,6 +85,25 @@ static void what_only_resembles_a_time_is_none(void **state)
     }
     assert_int_equal(read_time_of(NULL), 0);
     assert_int_equal(read_time_of("2024-01-01T00:00:00Z and more"), 0);
+}
+
+/* Days that a month does not have are counted on, as the C library does. */
+static void each_day_is_as_many_seconds_after_1970_as_the_c_library_counts(void **state)
+{
+    (void)state;
+    for (int day = 0; day < (3000 - 1970) * 12 * 31; day++) {
+        struct tm parts = {.tm_year = 70 + day / 372,
+                           .tm_mon = day / 31 % 12,
+                           .tm_mday = 1 + day % 31,
+                           .tm_hour = day % 24,
+                           .tm_sec = day % 61};
+        char text[48];
+        int n = snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:00:%02dZ", 1900 + parts.tm_year,
+                         parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_sec);
+        int64_t wall_ms = -1;
+        assert_int_equal(read_time(text, (size_t)n, &wall_ms), n);
+        assert_int_equal(wall_ms, (int64_t)timegm(&parts) * 1000);
+    }
 }
 
 /* Every start of a time is no time and no crash. */
@@ -243,6 +264,7 @@ TEST_FILE(test_read_line)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_as_logs_write_them),
+        cmocka_unit_test(each_day_is_as_many_seconds_after_1970_as_the_c_library_counts),
         cmocka_unit_test(times_without_a_year_are_found_and_not_known),
         cmocka_unit_test(what_only_resembles_a_time_is_none),
         cmocka_unit_test(a_time_that_is_cut_off_is_none),
