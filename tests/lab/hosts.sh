@@ -5,14 +5,18 @@
 # do without. ROOT is a directory, / for this machine.
 make_system_parts() {
     local root=${1%/}
-    mkdir -p "$root"/{etc/pki,etc/libvirt,var/lib/libvirt,var/log/libvirt,var/cache/libvirt}
-    touch "$root/etc/hosts"
-    chroot "$root/" getent group libvirt-qemu >/dev/null || chroot "$root/" groupadd -r libvirt-qemu
-    chroot "$root/" getent group kvm >/dev/null || chroot "$root/" groupadd -r kvm
-    chroot "$root/" getent passwd libvirt-qemu >/dev/null || {
-        say "adding the system user libvirt-qemu${root:+ to $root}, without which libvirtd does not start"
-        chroot "$root/" useradd -r -g libvirt-qemu -M -d /var/lib/libvirt -s /usr/sbin/nologin libvirt-qemu
-    }
+    mkdir -p "$LAB_REGISTER"
+    (
+        flock 6 # labs that start at the same time would both add the user
+        mkdir -p "$root"/{etc/pki,etc/libvirt,var/lib/libvirt,var/log/libvirt,var/cache/libvirt}
+        touch "$root/etc/hosts"
+        chroot "$root/" getent group libvirt-qemu >/dev/null || chroot "$root/" groupadd -r libvirt-qemu
+        chroot "$root/" getent group kvm >/dev/null || chroot "$root/" groupadd -r kvm
+        chroot "$root/" getent passwd libvirt-qemu >/dev/null || {
+            say "adding the system user libvirt-qemu${root:+ to $root}, without which libvirtd does not start"
+            chroot "$root/" useradd -r -g libvirt-qemu -M -d /var/lib/libvirt -s /usr/sbin/nologin libvirt-qemu
+        }
+    ) 6>"$LAB_REGISTER/system-parts.lock"
 }
 
 make_network() {
