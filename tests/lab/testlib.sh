@@ -139,6 +139,26 @@ heal() { # HOST
     BROKEN=("${still[@]}")
 }
 
+# lose_finish HOST: what another libvirtd answers to the last call of a migration that leaves HOST is lost; nothing
+# else is. Its keepalive passes, so it does not matter when that call comes: losing all answers instead ends the
+# connection after KEEPALIVE_INTERVAL * (KEEPALIVE_COUNT + 1) seconds, and TCP sends nothing new long before that.
+# Only that answer is so long: it carries statistics. Call it when memory moves, not before.
+lose_finish() {
+    BROKEN+=("$1")
+    host_tool "$1" nft -f - <<'NFT'
+table inet ferry_fault {
+    counter lost { }
+    chain input {
+        type filter hook input priority 0;
+        tcp sport 16509 meta length > 400 counter name lost drop
+    }
+}
+NFT
+}
+# The other libvirtd answered: it has started the guest. HOST's keepalive ends the connection in six seconds, then
+# it resumes the guest too.
+finish_lost() { ! host_tool "$1" nft list counter inet ferry_fault lost | grep -q 'packets 0 '; } # HOST
+
 # start_hostd HOST [ADDRESS]: Ferry's helper there; it ends with the test. Without an address it
 # listens on a local socket, which Ferry reaches from outside the host.
 HOSTD_SECRET=$TEST_DIR/hostd.secret
