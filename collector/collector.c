@@ -203,9 +203,15 @@ static void handle_host(struct collector *c, const struct post *post)
             FIELD_TEXT(ERROR, err.text));
 }
 
-bool collector_watch(struct collector *c, const char *job_uid, const char *host, const char *guest,
-                     int64_t next_seq, struct err *err)
+struct watched {
+    const char *job_uid, *host, *guest;
+    int64_t next_seq;
+    bool foreign;
+};
+
+static bool begin_watch(struct collector *c, const struct watched *what, struct err *err)
 {
+    const char *job_uid = what->job_uid, *host = what->host, *guest = what->guest;
     if (!is_known(c, host))
         return err_set(err, ERR_NOT_FOUND, "host '%s' is not known", host);
     if (!reserve(&c->n_watches, COLLECTOR_WATCHES_MAX))
@@ -216,7 +222,8 @@ bool collector_watch(struct collector *c, const char *job_uid, const char *host,
         atomic_fetch_sub(&c->n_watches, 1);
         return err_set(err, ERR_NOMEM, "watch of '%s'", job_uid);
     }
-    post->as.watch.next_seq = next_seq;
+    post->as.watch.next_seq = what->next_seq;
+    post->as.watch.foreign = what->foreign;
     TEXT_SET(post->as.watch.host, host);
     if (job_uid[0] == '\0' || guest[0] == '\0' ||
         !text_copy(post->as.watch.job_uid, sizeof post->as.watch.job_uid, job_uid) ||
@@ -230,6 +237,18 @@ bool collector_watch(struct collector *c, const char *job_uid, const char *host,
         return err_set(err, ERR_LIMIT, "the collector's queue is full");
     }
     return true;
+}
+
+bool collector_watch(struct collector *c, const char *job_uid, const char *host, const char *guest,
+                     int64_t next_seq, struct err *err)
+{
+    return begin_watch(c, &(struct watched){job_uid, host, guest, next_seq, false}, err);
+}
+
+bool collector_watch_foreign(struct collector *c, const char *job_uid, const char *host,
+                             const char *guest, int64_t next_seq, struct err *err)
+{
+    return begin_watch(c, &(struct watched){job_uid, host, guest, next_seq, true}, err);
 }
 
 void collector_unwatch(struct collector *c, const char *job_uid)

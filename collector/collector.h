@@ -87,6 +87,11 @@ MUST_CHECK bool collector_remove_host(struct collector *c, const char *host, str
  * long), ERR_NOT_FOUND (no such host), ERR_LIMIT. */
 MUST_CHECK bool collector_watch(struct collector *c, const char *job_uid, const char *host,
                                 const char *guest, int64_t next_seq, struct err *err);
+/* The same of a migration that somebody else started: what Ferry asks may neither slow nor change
+ * its end. Statistics are not queried at its iterations nor when it is about to end: see
+ * foreign_pace.h. */
+MUST_CHECK bool collector_watch_foreign(struct collector *c, const char *job_uid, const char *host,
+                                        const char *guest, int64_t next_seq, struct err *err);
 void collector_unwatch(struct collector *c, const char *job_uid);
 /* Queries the state of one guest on one host now; when true, on_observed follows exactly once,
  * within 15 s: UNREACHABLE when the host could not be queried or did not answer, UNKNOWN when it

@@ -96,6 +96,7 @@ struct post {
         struct {
             char job_uid[SAMPLE_JOB_MAX], host[HV_HOST_MAX], guest[HV_UUID_MAX];
             int64_t next_seq;
+            bool foreign;
         } watch; /* and unwatch */
         struct {
             uint64_t asker_id;

@@ -69,7 +69,7 @@ static void enter(struct collector *c, struct watch *w, enum watch_mode mode)
     case WATCH_SWITCHOVER: /* most end before the first query */
         w->next_state_ms = c->now_ms + STATE_EVERY_MS;
         break;
-    case WATCH_POLL: w->next_stats_ms = c->now_ms; break;
+    case WATCH_POLL: w->next_stats_ms = c->now_ms + (w->is_foreign ? FOREIGN_SETTLE_MS : 0); break;
     case WATCH_FREE:
     case WATCH_ENDED: break;
     }
@@ -129,6 +129,7 @@ void watch_begin(struct collector *c, const struct post *post)
         .stats_foreign = inherits,
         .stats_asked_ms = inherits ? w->stats_asked_ms : c->now_ms - QUERY_SPACING_MS,
         .next_seq = post->as.watch.next_seq,
+        .is_foreign = post->as.watch.foreign,
         .due = {.owner = DUE_WATCH, .object = w},
     };
     TEXT_SET(w->job_uid, post->as.watch.job_uid);
@@ -226,9 +227,23 @@ static bool is_near_end(const struct collector *c, const struct watch *w)
     return little_left || quick_iterations;
 }
 
-/* After an answer: the next poll is timed from the query, an iteration from now. */
-static void plan_next(struct collector *c, struct watch *w)
+/* What is left of the iteration, as time; -1: not known. */
+static int64_t left_ms(const struct watch *w, const struct hv_job_stats *stats)
 {
+    uint64_t bps = w->bandwidth_bps != 0 ? w->bandwidth_bps : stats->memory_bps;
+    if (!w->is_measuring || bps == 0)
+        return -1;
+    return (int64_t)(stats->data_remaining / (bps / 1000 + 1));
+}
+
+/* After an answer: the next poll is timed from the query, an iteration from now. */
+static void plan_next(struct collector *c, struct watch *w, const struct hv_job_stats *stats)
+{
+    if (w->is_foreign) {
+        w->next_stats_ms = foreign_pace_answered(&w->pace, w->stats_asked_ms, c->now_ms,
+                                                 c->config.sample_ms, left_ms(w, stats));
+        return;
+    }
     int64_t every = is_near_end(c, w) ? c->config.near_end_ms : c->config.sample_ms;
     if (w->iteration_waits && every > QUERY_SPACING_MS)
         every = QUERY_SPACING_MS;
@@ -294,7 +309,7 @@ void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply)
     if (w->is_measuring)
         take_sample(c, w, w->stats_source, reply->ended_ms, &reply->with.stats);
     if (w->mode == WATCH_POLL)
-        plan_next(c, w);
+        plan_next(c, w, &reply->with.stats);
     else /* the hanging call returned: query whether the guest runs again */
         w->next_state_ms = c->now_ms;
     arm(c, w);
@@ -339,8 +354,11 @@ static void on_iteration(struct collector *c, struct watch *w)
     w->iteration_gap_ms = w->has_iteration ? later(c->now_ms - w->iteration_ms, 1) : 0;
     w->has_iteration = true;
     w->iteration_ms = c->now_ms;
-    w->iteration_waits = true;
-    if (w->mode == WATCH_POLL && w->stats_id == 0) {
+    w->iteration_waits = !w->is_foreign;
+    if (w->is_foreign) {
+        w->next_stats_ms =
+            foreign_pace_iteration(&w->pace, c->now_ms, w->iteration_gap_ms, w->next_stats_ms);
+    } else if (w->mode == WATCH_POLL && w->stats_id == 0) {
         int64_t soonest = later(c->now_ms, w->stats_asked_ms + QUERY_SPACING_MS);
         if (soonest < w->next_stats_ms)
             w->next_stats_ms = soonest;

@@ -3,6 +3,7 @@
 #define COLLECTOR_WATCH_H
 
 #include "collector/due.h"
+#include "collector/foreign_pace.h"
 #include "collector/rate.h"
 #include "collector/sample.h"
 #include "hypervisor/hv.h"
@@ -36,6 +37,8 @@ struct watch {
     char host[HV_HOST_MAX];
     char guest[HV_UUID_MAX];
     int64_t next_seq;
+    bool is_foreign; /* somebody else's migration */
+    struct foreign_pace pace;
 
     uint64_t stats_id;  /* 0: none in flight */
     bool stats_foreign; /* queried for an earlier watch: no sample of this one */

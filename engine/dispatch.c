@@ -140,8 +140,11 @@ static void probe(struct engine *e, const struct effect *effect)
 static void watch(struct engine *e, const struct effect *effect)
 {
     struct err err = {0};
-    if (!collector_watch(e->parts.collector, effect->job_uid, effect->of.act.node,
-                         effect->of.act.guest, effect->of.act.next_seq, &err))
+    bool (*begin)(struct collector *, const char *, const char *, const char *, int64_t,
+                  struct err *) =
+        effect->of.act.foreign ? collector_watch_foreign : collector_watch;
+    if (!begin(e->parts.collector, effect->job_uid, effect->of.act.node, effect->of.act.guest,
+               effect->of.act.next_seq, &err))
         LOG(WARN, "watch_refused", FIELD_TEXT(MIGRATION, effect->job_uid),
             FIELD_TEXT(ERROR, err.text));
 }

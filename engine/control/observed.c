@@ -11,6 +11,7 @@
 #include "engine/data/move.h"
 #include "engine/data/observe.h"
 #include "engine/data/resolve.h"
+#include "engine/data/stream.h"
 #include "engine/model/turn/step.h"
 
 enum { REPEATED_MS = 100, SOON_MS = 1000, ARRIVAL_MS = 30000, JUST_ENDED_MS = 2000 };
@@ -52,6 +53,7 @@ static void record(struct fleet *f, struct guest *guest, const struct node *sour
     job->times.handed_off_ms = job->times.started_ms = now.wall_ms;
     job->call.begun_ms = now.mono_ms;
     job->call.moved = true;
+    stream_begin(job, now);
     job->stream.target_unseen = !target->connected;
     job->stream.target_losses = target->lost.times + f->missed;
     fleet_add_job(f, job);

@@ -79,6 +79,7 @@ void move_watch(const struct job *job, struct moment now, struct effects *fx)
     TEXT_SET(watch->of.act.node, job->source);
     TEXT_SET(watch->of.act.guest, job->guest_uuid);
     watch->of.act.next_seq = job->monitor.next_sample_seq;
+    watch->of.act.foreign = job_is_observed(job);
 }
 
 void move_call(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

@@ -4,9 +4,15 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "collector/foreign_pace.h"
+#include "engine/data/ownership.h"
 
 enum { FRESH_MS = 1000, OBSERVE_AGAIN_MAX = 3, STATE_LOST_MS = 60000 };
 enum { RESIDUE_MS = 10000 };
+enum {
+    JOB_ANSWER_MS = 10000,                  /* limit for an answer about the source's job */
+    SAMPLED_MS = 2 * FOREIGN_SLOW_MS + 2000 /* the collector samples more often than that */
+};
 
 static void record_side(const struct job *job, const struct hv_observation *observation,
                         bool is_source, const char *moment, struct moment now, struct effects *fx)
@@ -202,4 +208,59 @@ uint64_t observe_guest(struct fleet *f, const struct guest *guest, struct moment
         effect->of.act.id = ++f->next_call_id;
     }
     return first;
+}
+
+static void answered_without_asking(struct job *job, enum job_seen answer)
+{
+    job->resolution.hv_job = answer;
+    job->resolution.hv_job_question = 0;
+    job->resolution.hv_job_round = job->resolution.round;
+}
+
+/* Somebody else's migration: the query holds a lock that libvirt needs to end it, so the
+ * collector's samples tell as long as they come (collector/foreign_pace.h). Paused for the
+ * switch-over it is never queried: Ferry gives no order that depends on the answer. */
+static bool is_sampled(const struct job *job, struct moment now)
+{
+    enum ownership_side target = ownership_side(&job->resolution.target_side.observation);
+    return job_is_observed(job) && !job->call.over && !ownership_is_gone(target) &&
+           job->stream.sampled_ms != 0 && now.mono_ms - job->stream.sampled_ms < SAMPLED_MS;
+}
+
+/* Is the job of a guest in that state queried? It runs there, or was left paused by a target that
+ * is gone; during the switch-over the query would hang, and hold the lock that an abort needs. */
+static bool is_job_asked(const struct job *job, struct moment now)
+{
+    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
+    bool is_left = source == SIDE_MOVING && !job_is_observed(job) &&
+                   ownership_is_gone(ownership_side(&job->resolution.target_side.observation)) &&
+                   now.mono_ms - job->resolution.ownership_since_ms >= OBSERVE_LEFTOVER_MS;
+    return source == SIDE_OWNS || source == SIDE_STUCK || is_left;
+}
+
+bool observe_knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
+{
+    if (!is_job_asked(job, now) || job->resolution.hv_job_round == job->resolution.round)
+        return true;
+    if (is_sampled(job, now)) {
+        answered_without_asking(job, JOB_SEEN_ACTIVE);
+        return true;
+    }
+    if (job->resolution.hv_job_question != 0) {
+        int64_t until_ms = job->resolution.hv_job_asked_ms + JOB_ANSWER_MS;
+        if (now.mono_ms < until_ms) {
+            if (job->queue.wake_ms > until_ms)
+                job->queue.wake_ms = until_ms;
+            return false;
+        }
+        answered_without_asking(job, JOB_SEEN_UNKNOWN);
+        return true;
+    }
+    job->resolution.hv_job_question = ++f->next_call_id;
+    job->resolution.hv_job_asked_ms = now.mono_ms;
+    struct effect *effect = effects_add(fx, EFFECT_DO_ASK_JOB, job, now.wall_ms);
+    effect->of.act.id = job->resolution.hv_job_question;
+    TEXT_SET(effect->of.act.node, job->source);
+    TEXT_SET(effect->of.act.guest, job->guest_uuid);
+    return false;
 }

@@ -26,6 +26,12 @@ void observe_begin(struct fleet *f, struct job *job, struct moment now, struct e
  * other was awaited: an outdated one is queried again first. */
 bool observe_answered(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
 
+/* Does the source's own job run? Queried in each round in which that matters and the query harms
+ * nothing. True when the answer of this round is here, is not needed, or has been awaited long
+ * enough. */
+enum { OBSERVE_LEFTOVER_MS = 10000 }; /* how long a dead copy may remain on the target */
+bool observe_knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+
 /* Queries every node that has the guest, whatever job there is. Returns the number of the first
  * query. */
 uint64_t observe_guest(struct fleet *f, const struct guest *guest, struct moment now,

@@ -23,9 +23,7 @@ enum {
     ROUND_FAST_MS = 200,  /* between rounds at first */
     ROUND_SLOW_MS = 1000, /* while the guest migrates, or after FAST_FOR_MS */
     FAST_FOR_MS = 10000,
-    SETTLED_MS = 1000,     /* absence must be observed for this long */
-    JOB_ANSWER_MS = 10000, /* limit for an answer about the source's job */
-    LEFTOVER_MS = 10000,   /* how long a dead copy may remain on the target */
+    SETTLED_MS = 1000,  /* absence must be observed for this long */
     FOREIGN_MS = 10000, /* a migration that the target does not receive for so long is not ours */
     CALLS_AGAIN_MAX = 2,
 };
@@ -142,7 +140,7 @@ static const struct {
     int64_t after_ms; /* how long the state must last before it is reported */
     const char *reason, *text;
 } reports[] = {
-    [OWNERSHIP_WAIT] = {LEFTOVER_MS, "Unfinished", NULL /* depends */},
+    [OWNERSHIP_WAIT] = {OBSERVE_LEFTOVER_MS, "Unfinished", NULL /* depends */},
     [OWNERSHIP_SPLIT] = {SETTLED_MS, "Split", "The guest is active on both nodes; touch neither"},
     [OWNERSHIP_BROKEN] = {SETTLED_MS, "PostCopyBroken",
                           "Broken in post-copy; nothing is changed on the hosts"},
@@ -358,7 +356,7 @@ static void settle_on_source(struct fleet *f, struct job *job, struct moment now
         return;
 
     int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;
-    if (target == SIDE_MOVING && stable_ms < LEFTOVER_MS)
+    if (target == SIDE_MOVING && stable_ms < OBSERVE_LEFTOVER_MS)
         return; /* the target is still removing its copy */
     if (!job->call.over && stable_ms < SETTLED_MS)
         return;
@@ -420,7 +418,7 @@ static bool resume_leftover(struct fleet *f, struct job *job, int64_t stable_ms,
     char why[MONITOR_TEXT_MAX];
     bool left = ownership_side(&source->observation) == SIDE_MOVING &&
                 ownership_is_gone(ownership_side(&target->observation)) &&
-                stable_ms >= LEFTOVER_MS && job->resolution.hv_job == JOB_SEEN_NONE &&
+                stable_ms >= OBSERVE_LEFTOVER_MS && job->resolution.hv_job == JOB_SEEN_NONE &&
                 job->resolution.hv_job_round == job->resolution.round;
     bool fresh =
         now.mono_ms - source->seen_ms <= SETTLED_MS && now.mono_ms - target->seen_ms <= SETTLED_MS;
@@ -543,45 +541,11 @@ static void decide(struct fleet *f, struct job *job, struct moment now, struct e
     }
 }
 
-/* Does the source's own job run? Queried in each round in which the guest runs there, or was
- * left paused by a target that is gone, and only then: during the switch-over the query would
- * hang, and hold the lock that an abort needs. True when the answer of this round is here, or
- * has been awaited long enough. */
-static bool knows_job(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
-{
-    enum ownership_side source = ownership_side(&job->resolution.source_side.observation);
-    bool is_there = source == SIDE_OWNS || source == SIDE_STUCK;
-    bool is_left = source == SIDE_MOVING &&
-                   ownership_is_gone(ownership_side(&job->resolution.target_side.observation)) &&
-                   now.mono_ms - job->resolution.ownership_since_ms >= LEFTOVER_MS;
-    if ((!is_there && !is_left) || job->resolution.hv_job_round == job->resolution.round)
-        return true;
-    if (job->resolution.hv_job_question != 0) {
-        int64_t until_ms = job->resolution.hv_job_asked_ms + JOB_ANSWER_MS;
-        if (now.mono_ms < until_ms) {
-            if (job->queue.wake_ms > until_ms)
-                job->queue.wake_ms = until_ms;
-            return false;
-        }
-        job->resolution.hv_job = JOB_SEEN_UNKNOWN;
-        job->resolution.hv_job_question = 0;
-        job->resolution.hv_job_round = job->resolution.round;
-        return true;
-    }
-    job->resolution.hv_job_question = ++f->next_call_id;
-    job->resolution.hv_job_asked_ms = now.mono_ms;
-    struct effect *effect = effects_add(fx, EFFECT_DO_ASK_JOB, job, now.wall_ms);
-    effect->of.act.id = job->resolution.hv_job_question;
-    TEXT_SET(effect->of.act.node, job->source);
-    TEXT_SET(effect->of.act.guest, job->guest_uuid);
-    return false;
-}
-
 void resolve_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     if (job->resolution.decided_round != job->resolution.round &&
         observe_answered(f, job, now, fx)) {
-        if (!knows_job(f, job, now, fx))
+        if (!observe_knows_job(f, job, now, fx))
             return;
         job->resolution.decided_round = job->resolution.round;
         int64_t stable_ms = now.mono_ms - job->resolution.ownership_since_ms;

@@ -75,6 +75,57 @@ static void a_copy_that_starts_elsewhere_is_recorded_at_once(void **state)
     core_free(w);
 }
 
+/* A second of a migration, sampled or not. */
+static void passes(struct core_world *w, int seconds, bool sampled)
+{
+    for (int i = 0; i < seconds; i++) {
+        struct input input = {.kind = INPUT_SAMPLE};
+        TEXT_SET(input.of.sample.job_uid, recorded(w)->uid);
+        input.of.sample.stats.type = HV_JOB_UNBOUNDED;
+        if (sampled)
+            core_feed(w, &input);
+        core_advance(w, 1000);
+    }
+}
+
+/* A query of the source's job holds a lock that libvirt needs to switch over, to cancel and to
+ * resume. The collector's samples, which come when that is harmless, tell the same. */
+static void the_source_is_not_asked_for_its_job_while_samples_tell(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    unsigned before = w->asks.jobs;
+    passes(w, 5, false); /* the first sample may take a while */
+    passes(w, 30, true);
+    assert_int_equal(w->asks.jobs, before);
+    passes(w, 11, false);
+    assert_int_equal(w->asks.jobs, before);
+    passes(w, 5, false); /* nothing else tells any more */
+    assert_true(w->asks.jobs > before);
+    assert_int_equal(recorded(w)->phase, PHASE_RUNNING);
+
+    passes(w, 2, true);
+    before = w->asks.jobs;
+    w->source = CORE_INCOMING; /* paused for it: the switch-over, and its stream stalls */
+    passes(w, 5, false);
+    w->target = CORE_ABSENT; /* libvirt there has given up */
+    passes(w, 60, false);
+    assert_int_equal(w->asks.jobs, before);
+
+    w->source = CORE_RUNS; /* QEMU has resumed it, and the copy is gone */
+    w->job_type = HV_JOB_NONE;
+    passes(w, 3, false);
+    assert_int_equal(w->asks.jobs > before, true);
+    assert_int_equal(recorded(w)->result.outcome, OUTCOME_FAILED);
+    assert_int_equal(recorded(w)->resolution.guest_at, GUEST_AT_SOURCE);
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
 static void other_starts_are_no_migration(void **state)
 {
     (void)state;
@@ -420,6 +471,7 @@ TEST_FILE(test_observed)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_that_starts_elsewhere_is_recorded_at_once),
+        cmocka_unit_test(the_source_is_not_asked_for_its_job_while_samples_tell),
         cmocka_unit_test(other_starts_are_no_migration),
         cmocka_unit_test(what_ferrys_own_target_receives_is_ferrys),
         cmocka_unit_test(two_lists_show_it_and_both_nodes_confirm_it),

@@ -104,6 +104,7 @@ struct effect {
             char node[HV_HOST_MAX], guest[HV_UUID_MAX];
             char from[HV_HOST_MAX]; /* COMPARE_CPU, ASK_VOLUMES, ASK_PATH */
             int64_t next_seq;       /* WATCH */
+            bool foreign;           /* WATCH: somebody else's migration */
             struct hv_migrate migrate;
         } act;
     } of;
