@@ -298,15 +298,11 @@ static void write_line(const struct line *line)
         (void)atomic_fetch_add(&dropped, 1);
 }
 
-void log_line(enum log_level level, const char *event, const struct log_field *fields, unsigned n)
+static void write_event(enum log_level level, const char *event, const struct log_field *fields,
+                        unsigned n)
 {
-    assert(level < LOG_LEVEL_COUNT);
-    if (!log_enabled(level))
-        return;
-    int saved = errno; /* a log line must not change the caller's errno */
     if (chosen_format == LOG_FORMAT_JOURNAL) {
         write_journal(level, event, fields, n);
-        errno = saved;
         return;
     }
     struct line line;
@@ -315,12 +311,27 @@ void log_line(enum log_level level, const char *event, const struct log_field *f
     for (unsigned i = 0; i < n && sizeof line.bytes - line.length > FIELD_ROOM; i++)
         add_field(&line, &fields[i]);
     add_text(&line, chosen_format == LOG_FORMAT_JSON ? "}\n" : "\n");
-
     write_line(&line);
+}
+
+/* Once lines are taken again. If this one is not, it is counted for the next try. */
+static void tell_losses(void)
+{
+    if (atomic_load(&dropped) == 0 || !has_room(0) || !log_enabled(LOG_LEVEL_WARN))
+        return;
+    int64_t lost = (int64_t)atomic_exchange(&dropped, 0);
+    const struct log_field count = FIELD_I64(COUNT, lost);
+    if (lost > 0) /* no other thread told it */
+        write_event(LOG_LEVEL_WARN, "log_lines_dropped", &count, 1);
+}
+
+void log_line(enum log_level level, const char *event, const struct log_field *fields, unsigned n)
+{
+    assert(level < LOG_LEVEL_COUNT);
+    if (!log_enabled(level))
+        return;
+    int saved = errno; /* a log line must not change the caller's errno */
+    write_event(level, event, fields, n);
+    tell_losses();
     errno = saved;
-    if (atomic_load(&dropped) > 0 && has_room(0)) {
-        int64_t lost = (int64_t)atomic_exchange(&dropped, 0);
-        if (lost > 0)
-            LOG(WARN, "log_lines_dropped", FIELD_I64(COUNT, lost));
-    }
 }

@@ -120,7 +120,7 @@ static bool ask_probe(const struct options *options, const char *secret, struct 
     enum hostd_path path;
     if (colon == NULL || !text_to_i64(colon + 1, 1, UINT16_MAX, &port))
         return err_set(err, ERR_INVALID, "--probe '%s' is not ADDRESS:PORT", options->probe);
-    bool bracketed = options->probe[0] == '[' && colon > options->probe && colon[-1] == ']';
+    bool bracketed = options->probe[0] == '[' && colon[-1] == ']';
     (void)snprintf(ip, sizeof ip, "%.*s", (int)(colon - options->probe) - (bracketed ? 2 : 0),
                    options->probe + bracketed);
     if (!hostd_probe(options->at, secret, ip, (unsigned)port, &path, err))

@@ -257,8 +257,6 @@ static bool belongs(const struct pieces *pieces, const struct migration_seen *m,
     if (!agree(tags->guest, m->guest)) /* first: it is the most selective */
         return false;
     bool is_source = is(tags->pod, m->source_pod), is_target = is(tags->pod, m->target_pod);
-    if (!is_source && !is_target && is(tags->uid, m->uid) && tags->pod[0] != '\0')
-        is_target = true; /* the pod was made for this migration */
     is_source = is_source || (tags->node[0] != '\0' && is(tags->node, m->source_node));
     is_target = is_target || (tags->node[0] != '\0' && is(tags->node, m->target_node));
     if (tags->node[0] != '\0' && !is_source && !is_target)

@@ -398,6 +398,7 @@ static void a_bookmark_comes_each_minute_when_nothing_happens(void **state)
         assert_true(next_event(&w, WAIT_MS));
         assert_string_equal(of(&w, "type"), "BOOKMARK");
         assert_string_equal(of(&w, "object.metadata.resourceVersion"), version);
+        assert_false(next_event(&w, 50)); /* one is enough */
     }
     assert_false(next_event(&without, 50));
     watch_close(&w);
@@ -416,6 +417,29 @@ static void a_client_that_left_silently_is_noticed_within_ten_seconds(void **sta
     assert_int_equal(waiters(rig), 1);
     atomic_store(&ahead_ms, 11 * 1000);
     await_waiters(rig, 0);
+}
+
+static void be_slow(void *ctx)
+{
+    (void)ctx;
+    clock_sleep_ms(150);
+}
+
+/* Also when the thread that shows changes is late. */
+static void who_made_a_change_reads_it_afterwards(void **state)
+{
+    struct rig *rig = *state;
+    char before[32], after[32];
+    list_version(rig, "/apis/ferry.internal/v1/drains", before);
+    struct feed_waiter slow = {.wake = be_slow, .after = UINT64_MAX, .until_ms = INT64_MIN};
+    feed_wait(rig->x->feed, &slow);
+    struct answer a = post(rig, "/apis/ferry.internal/v1/drains",
+                           "{\"apiVersion\":\"ferry.internal/v1\",\"kind\":\"Drain\","
+                           "\"metadata\":{\"name\":\"d7\"},\"spec\":{\"nodeName\":\"a\"}}");
+    assert_int_equal(a.status, 201);
+    answer_fini(&a);
+    list_version(rig, "/apis/ferry.internal/v1/drains", after);
+    assert_string_not_equal(before, after);
 }
 
 static void what_cannot_be_watched_says_so(void **state)
@@ -443,6 +467,7 @@ TEST_FILE(test_api_watch)
         WIRE_TEST(a_client_that_left_is_forgotten),
         WIRE_TEST(many_watches_see_the_same),
         WIRE_TEST(a_watch_of_events_begins_with_the_stored_ones_and_counts),
+        WIRE_TEST(who_made_a_change_reads_it_afterwards),
         WIRE_TEST(what_cannot_be_watched_says_so),
         cmocka_unit_test_setup_teardown(a_bookmark_comes_each_minute_when_nothing_happens,
                                         rig_up_ahead, rig_down),

@@ -49,6 +49,9 @@ static void every_family_has_a_cause(void **state)
         assert_int_equal(family_from_name(family_name(family)), family);
     }
     assert_int_equal(family_from_name("cousins"), FAMILY_COUNT);
+    for (enum side side = 0; side < SIDES; side++)
+        assert_int_equal(side_of_name(side_name(side)), side);
+    assert_int_equal(side_of_name("middle"), SIDES);
     assert_int_equal(cause_row(CAUSE_UNKNOWN)->family, FAMILY_UNKNOWN);
 }
 

@@ -152,6 +152,26 @@ static void wrong_names_options_and_orders_get_a_hint_that_leads_on(void **state
     stop(&a);
 }
 
+/* A verb that is called by the name of another could not be asked for. */
+static void a_verb_is_called_what_the_table_calls_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id, *name;
+    } rows[] = {
+#define VERB(id, name, arguments, help) {#id, name},
+#include "cli/common/verbs.def"
+#undef VERB
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char name[32];
+        TEXT_SET(name, rows[i].id);
+        for (char *c = name; *c != '\0'; c++)
+            *c = *c == '_' ? '-' : *c;
+        assert_string_equal(rows[i].name, name);
+    }
+}
+
 static void exit_statuses_of_errors_are_in_the_table(void **state)
 {
     (void)state;
@@ -165,6 +185,7 @@ TEST_FILE(test_cli_habits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_names_options_and_orders_get_a_hint_that_leads_on),
+        cmocka_unit_test(a_verb_is_called_what_the_table_calls_it),
         cmocka_unit_test(exit_statuses_of_errors_are_in_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

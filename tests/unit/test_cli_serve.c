@@ -492,9 +492,31 @@ static void a_closed_wiring_refuses_but_lets_pending_requests_finish(void **stat
     wiring_fini(&wiring);
 }
 
+static void ferry_is_in_trouble_when_nothing_is_committed_or_no_turn_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        struct engine_stats stats;
+        const char *says; /* NULL: no trouble */
+    } rows[] = {
+        {{.store_ok = true, .turn_age_ms = SELF_TURN_AGE_MAX_MS}, NULL},
+        {{.store_ok = true, .turn_age_ms = SELF_TURN_AGE_MAX_MS + 1}, "no turn of the engine"},
+        {{.store_ok = false}, "the store cannot commit"},
+        {{.store_ok = false, .turn_age_ms = SELF_TURN_AGE_MAX_MS + 1}, "no turn of the engine"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *trouble = self_trouble(&rows[i].stats);
+        if (rows[i].says == NULL)
+            assert_null(trouble);
+        else
+            assert_ptr_equal(strstr(trouble, rows[i].says), trouble);
+    }
+}
+
 TEST_FILE(test_cli_serve)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ferry_is_in_trouble_when_nothing_is_committed_or_no_turn_ends),
         cmocka_unit_test(a_guest_migrates_through_the_whole_appliance),
         cmocka_unit_test(each_key_that_is_no_longer_used_is_warned_of_once_at_start),
         cmocka_unit_test(a_slow_migration_outlasts_a_wait_and_is_aborted_once),

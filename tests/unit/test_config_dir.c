@@ -122,9 +122,27 @@ static void a_bad_file_of_the_directory_is_named_with_line_and_key(void **state)
     }
 }
 
+/* What is read once, at the start. */
+static void a_part_that_needs_a_restart_is_known(void **state)
+{
+    (void)state;
+    static const char later[] = " state store listen log.format migrations.unsafeMigrationOverride "
+                                "migrations.allowManagedElsewhere sampling analyzer retention "
+                                "storage ";
+    size_t n = 0;
+    for (enum config_part part = 0; part < CONFIG_PART_COUNT; part++) {
+        char word[64];
+        (void)snprintf(word, sizeof word, " %s ", config_part_name(part));
+        assert_int_equal(config_part_requires_restart(part), strstr(later, word) != NULL);
+        n += config_part_requires_restart(part);
+    }
+    assert_int_equal(n, 10);
+}
+
 TEST_FILE(test_config_dir)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_that_needs_a_restart_is_known),
         cmocka_unit_test(hosts_of_a_directory_are_added_in_order_of_file_names),
         cmocka_unit_test(an_inventory_tool_writes_file_sd),
         cmocka_unit_test(a_bad_file_of_the_directory_is_named_with_line_and_key),

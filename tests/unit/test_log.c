@@ -193,6 +193,32 @@ static void a_stopped_reader_does_not_block_the_logging_thread(void **state)
     (void)close(ends[1]);
 }
 
+static void what_a_stopped_journal_did_not_take_is_counted(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, ends), 0);
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_JOURNAL, ends[1]);
+    for (int i = 0; i < 2000; i++) /* more than its queue holds; nobody reads */
+        LOG(INFO, "flood");
+    int64_t taken = 0;
+    while (read(ends[0], output, sizeof output - 1) > 0)
+        taken++;
+    LOG(INFO, "after");
+    char count[64];
+    bool told = false;
+    (void)snprintf(count, sizeof count, "FERRY_COUNT=%d\n", (int)(2000 - taken));
+    for (ssize_t n; !told && (n = read(ends[0], output, sizeof output - 1)) > 0;) {
+        output[n] = '\0';
+        told = strstr(output, "FERRY_EVENT=log_lines_dropped\n") != NULL &&
+               strstr(output, count) != NULL;
+    }
+    assert_true(told);
+    log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, STDERR_FILENO);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 static void the_journal_gets_every_field_on_one_line(void **state)
 {
     (void)state;
@@ -225,6 +251,7 @@ TEST_FILE(test_log)
         cmocka_unit_test(a_dead_descriptor_is_ignored_and_errno_is_kept),
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(a_stopped_reader_does_not_block_the_logging_thread),
+        cmocka_unit_test(what_a_stopped_journal_did_not_take_is_counted),
         cmocka_unit_test(the_journal_gets_every_field_on_one_line),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);

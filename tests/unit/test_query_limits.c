@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -365,27 +366,30 @@ static pid_t parent_of(const char *stat_path, pid_t *out_pid)
     return parent;
 }
 
-/* The limits of this process's only child as the kernel shows them. 0: there is no child. */
-static pid_t limits_of_child(char *out, size_t n)
+/* The only child of that process; 0: it has none. */
+static pid_t child_of(pid_t parent)
 {
     glob_t found = {0};
     pid_t child = 0;
     (void)glob("/proc/[1-9]*/stat", 0, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc && child == 0; i++) {
         pid_t pid = 0;
-        char path[64];
-        if (parent_of(found.gl_pathv[i], &pid) != getpid())
-            continue;
-        child = pid;
-        (void)snprintf(path, sizeof path, "/proc/%d/limits", pid);
-        FILE *file = fopen(path, "r");
-        if (file != NULL) {
-            out[fread(out, 1, n - 1, file)] = '\0';
-            (void)fclose(file);
-        }
+        if (parent_of(found.gl_pathv[i], &pid) == parent)
+            child = pid;
     }
     globfree(&found);
     return child;
+}
+
+/* What the kernel shows of a process; "": it is gone. */
+static void read_of(pid_t pid, const char *what, char *out, size_t n)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", pid, what);
+    FILE *file = fopen(path, "r");
+    out[file != NULL ? fread(out, 1, n - 1, file) : 0] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
 }
 
 static void *ask_for_long(void *dir)
@@ -395,6 +399,21 @@ static void *ask_for_long(void *dir)
         dir, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n",
         &(struct query_limits){.ms = 20000}, &err));
     return NULL;
+}
+
+/* The process that answers a question of that one, once it has begun. */
+static pid_t answering(pid_t parent)
+{
+    char text[4096] = "";
+    pid_t child = 0;
+    for (int i = 0; i < 1000 && strstr(text, "Max open files            64 ") == NULL; i++) {
+        clock_sleep_ms(2);
+        child = child_of(parent);
+        if (child != 0)
+            read_of(child, "limits", text, sizeof text);
+    }
+    clock_sleep_ms(5); /* the last limit is set by now */
+    return child;
 }
 
 /* Where the deadline inside does not hold, these do. */
@@ -408,28 +427,49 @@ static void the_kernel_limits_the_process_too(void **state)
                 {"Max file size", QUERY_TEMP_MAX, QUERY_TEMP_MAX},
                 {"Max core file size", 0, 0},
                 {"Max open files", 64, 64}};
-    char dir[sizeof filled->dir], text[4096] = "";
+    char dir[sizeof filled->dir], limits[4096] = "", status[4096] = "", environment[64] = "x";
     pthread_t asker;
-    pid_t child = 0;
     TEXT_SET(dir, filled->dir);
     assert_int_equal(pthread_create(&asker, NULL, ask_for_long, dir), 0);
-    for (int i = 0; i < 1000 && strstr(text, "Max open files            64 ") == NULL; i++) {
-        clock_sleep_ms(2);
-        child = limits_of_child(text, sizeof text);
-    }
+    pid_t child = answering(getpid());
     if (child != 0) {
-        clock_sleep_ms(2); /* the last of them is set by now */
-        (void)limits_of_child(text, sizeof text);
+        read_of(child, "limits", limits, sizeof limits);
+        read_of(child, "status", status, sizeof status);
+        read_of(child, "environ", environment, sizeof environment);
         (void)kill(child, SIGKILL);
     }
     assert_int_equal(pthread_join(asker, NULL), 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const char *line = strstr(text, rows[i].what);
+        const char *line = strstr(limits, rows[i].what);
         long long soft = -1, hard = -1;
         if (line == NULL || sscanf(line + 26, "%lld %lld", &soft, &hard) != 2 ||
             soft != rows[i].soft || hard != rows[i].hard)
-            fail_msg("%s: %lld, %lld in:\n%s", rows[i].what, soft, hard, text);
+            fail_msg("%s: %lld, %lld in:\n%s", rows[i].what, soft, hard, limits);
     }
+    assert_non_null(strstr(status, "NoNewPrivs:\t1"));
+    assert_string_equal(environment, ""); /* no secret of the appliance's */
+}
+
+/* An appliance that is killed leaves none behind. */
+static void the_process_ends_with_the_one_that_asked(void **state)
+{
+    struct filled filled = *(struct filled *)*state;
+    char stat[4096] = "x";
+    pid_t asker = fork();
+    if (asker == 0) {
+        (void)ask_for_long(filled.dir);
+        _exit(0);
+    }
+    pid_t child = answering(asker);
+    assert_true(child != 0);
+    (void)kill(asker, SIGKILL);
+    assert_int_equal(waitpid(asker, NULL, 0), asker);
+    for (int i = 0; i < 1000 && stat[0] != '\0' && strstr(stat, ") Z ") == NULL; i++) {
+        clock_sleep_ms(2);
+        read_of(child, "stat", stat, sizeof stat);
+    }
+    (void)kill(child, SIGKILL);
+    assert_true(stat[0] == '\0' || strstr(stat, ") Z ") != NULL);
 }
 
 TEST_FILE(test_query_limits)
@@ -438,6 +478,7 @@ TEST_FILE(test_query_limits)
         cmocka_unit_test(a_query_that_hangs_is_killed),
         cmocka_unit_test(a_process_answers_and_refuses_as_a_call_does),
         cmocka_unit_test(the_kernel_limits_the_process_too),
+        cmocka_unit_test(the_process_ends_with_the_one_that_asked),
         cmocka_unit_test(no_statement_reads_a_token),
         cmocka_unit_test(a_result_has_at_most_100_columns),
         cmocka_unit_test(a_value_has_at_most_64_kib),

@@ -193,6 +193,27 @@ static void a_long_line_keeps_its_ends(void **state)
     }
 }
 
+/* A message that comes whole, not as a line. */
+static void a_long_message_keeps_its_ends_too(void **state)
+{
+    (void)state;
+    struct buf text;
+    buf_init(&text, (size_t)EVIDENCE_TEXT_MAX * 4);
+    buf_add(&text, "{\"id\":\"a\",\"messages\":[\"first words ");
+    while (text.length < 2 * EVIDENCE_TEXT_MAX)
+        buf_add(&text, "y");
+    buf_add(&text, " last words\"]}\n");
+    struct transcript t;
+    transcript_of_bytes(text.data, text.length, "x", &t);
+    assert_true(t.is_fine);
+    assert_has(&t, "first words y");
+    assert_has(&t, "y [... cut ...] y");
+    assert_has(&t, "y last words\n");
+    assert_int_equal(t.longest, EVIDENCE_TEXT_MAX);
+    transcript_fini(&t);
+    buf_fini(&text);
+}
+
 static void any_byte_passes(void **state)
 {
     (void)state;
@@ -481,6 +502,7 @@ TEST_FILE(test_read)
         cmocka_unit_test(nesting_has_a_bound),
         cmocka_unit_test(a_value_has_a_bound),
         cmocka_unit_test(a_long_line_keeps_its_ends),
+        cmocka_unit_test(a_long_message_keeps_its_ends_too),
         cmocka_unit_test(any_byte_passes),
         cmocka_unit_test(a_mark_of_utf8_and_carriage_returns_are_no_text),
         cmocka_unit_test(the_first_line_may_be_the_broken_one),

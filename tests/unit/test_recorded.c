@@ -286,6 +286,9 @@ static void check_laws(const struct one_case *one_case, const struct verdict *ve
     assert_true(verdict->plane != PLANE_DATA || was_called ||
                 verdict->outcome == OUTCOME_IRRECOVERABLE || verdict->outcome == OUTCOME_LOST);
     assert_int_equal(verdict->irrecoverable, strcmp(one_case->outcome, "irrecoverable") == 0);
+    bool is_over = verdict->cause == CAUSE_NONE; /* nothing failed, so nothing tells why */
+    for (unsigned i = 0; is_over && i < verdict->n_points; i++)
+        assert_int_equal(verdict->points[i].role, POINT_FALLOUT);
 }
 
 static void every_ending_obeys_the_laws(void **state)
@@ -437,6 +440,19 @@ static void trends_are_read_from_differences(void **state)
     assert_int_equal(notes.n, 0);
 }
 
+static void a_sample_of_the_last_moment_counts(void **state)
+{
+    struct rig *rig = *state;
+    struct notes notes = {0};
+    struct err err = {0};
+    const struct gathered job = {.uid = "moves", .answered_ms = 3000, .ended_ms = 29000};
+    for (int64_t i = 1; i <= 4; i++)
+        put_sample(rig->store, i, 1000 * i, 1000000 * i, 900 - 100 * i);
+    assert_true(gather_trends(rig->store, &job, &notes, &err));
+    assert_string_equal(noted(&notes, "remaining"), "600");
+    notes_fini(&notes);
+}
+
 /* A sample without numbers (statistics that could not be read) is no moment of the stream. */
 static void samples_without_numbers_are_left_out(void **state)
 {
@@ -553,6 +569,7 @@ TEST_FILE(test_recorded)
         TEST(every_rule_over_ferrys_own_facts_fires_in_a_case),
         TEST(what_was_stored_is_judged_to_the_same_end),
         TEST(trends_are_read_from_differences),
+        TEST(a_sample_of_the_last_moment_counts),
         TEST(samples_without_numbers_are_left_out),
         TEST(facts_are_those_of_the_rows),
         cmocka_unit_test(notes_have_a_bound_and_end_at_a_zero),
