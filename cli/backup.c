@@ -12,10 +12,27 @@
 #include "cli/common/parse.h"
 #include "store/sqlite/backup.h"
 
-enum { KEY_CONFIG = 0x200, KEY_STATE };
+enum { KEY_CONFIG = 0x200, KEY_STATE, KEY_SKIP_POSTGRESQL, KEY_WITHOUT_TOKENS };
 
 struct options {
     const char *file, *config, *state;
+    bool skip_postgresql;
+    enum backup_tokens tokens;
+};
+
+static const struct argp_option backup_rows[] = {
+    {"state", KEY_STATE, "DIR", 0, "state directory; default from the configuration", 0},
+    {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
+    {"skip-postgresql", KEY_SKIP_POSTGRESQL, NULL, 0,
+     "records in PostgreSQL: say so, make no FILE and succeed (for the timer)", 0},
+    {0},
+};
+static const struct argp_option restore_rows[] = {
+    {"state", KEY_STATE, "DIR", 0, "state directory; default from the configuration", 0},
+    {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
+    {"without-tokens", KEY_WITHOUT_TOKENS, NULL, 0,
+     "remove all access tokens: one that was deleted since the backup would be valid again", 0},
+    {0},
 };
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
@@ -24,6 +41,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_CONFIG: o->config = arg; return 0;
     case KEY_STATE: o->state = arg; return 0;
+    case KEY_SKIP_POSTGRESQL: o->skip_postgresql = true; return 0;
+    case KEY_WITHOUT_TOKENS: o->tokens = BACKUP_TOKENS_REMOVE; return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
             argp_error(state, "one FILE, not also '%s'", arg);
@@ -34,7 +53,8 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The state directory: --state, or as the configuration file says. */
+/* The state directory: --state, or as the configuration file says. ERR_REFUSED: there is none, the
+ * records are in PostgreSQL. */
 static bool find_state(const struct options *o, char *out_dir, size_t bytes, struct err *err)
 {
     if (o->state != NULL)
@@ -52,13 +72,9 @@ static bool find_state(const struct options *o, char *out_dir, size_t bytes, str
     return true;
 }
 
-static bool parse(int argc, char **argv, const char *doc, struct options *out_options)
+static bool parse(int argc, char **argv, const struct argp_option *rows, const char *doc,
+                  struct options *out_options)
 {
-    static const struct argp_option rows[] = {
-        {"state", KEY_STATE, "DIR", 0, "state directory; default from the configuration", 0},
-        {"config", KEY_CONFIG, "FILE", 0, "default " CONFIG_FILE_DEFAULT, 0},
-        {0},
-    };
     const struct argp argp = {.options = rows, .parser = on_option, .args_doc = "FILE", .doc = doc};
     *out_options = (struct options){.config = CONFIG_FILE_DEFAULT};
     return cli_parse(&argp, argc, argv, out_options);
@@ -71,13 +87,17 @@ int verb_backup(int argc, char **argv)
     struct backup_report report;
     struct err err = {0};
     if (!parse(
-            argc, argv,
+            argc, argv, backup_rows,
             "Copy the state directory, both databases as of one moment, into FILE. The appliance "
             "may run. See docs/operations.md.",
             &o))
         return EXIT_USAGE;
-    if (!find_state(&o, dir, sizeof dir, &err))
-        return cli_fail(&err, "name the directory with --state DIR");
+    if (!find_state(&o, dir, sizeof dir, &err)) {
+        if (err.code != ERR_REFUSED || !o.skip_postgresql)
+            return cli_fail(&err, "name the directory with --state DIR");
+        (void)printf("no backup made: %s\n", err.text);
+        return EXIT_DONE;
+    }
     if (!backup_make(dir, o.file, clock_wall_ms(clock_system()), &report, &err))
         return cli_fail(&err, NULL);
     human_bytes((uint64_t)report.bytes, size);
@@ -94,14 +114,14 @@ int verb_restore(int argc, char **argv)
     struct err err = {0};
     int64_t now_ms = clock_wall_ms(clock_system());
     if (!parse(
-            argc, argv,
+            argc, argv, restore_rows,
             "Make a state directory of a backup. The appliance must not run. Unfinished migrations "
             "get no order until a host has confirmed them. See docs/operations.md.",
             &o))
         return EXIT_USAGE;
     if (!find_state(&o, dir, sizeof dir, &err))
         return cli_fail(&err, "name the directory with --state DIR");
-    if (!backup_restore(o.file, dir, now_ms, &report, &err))
+    if (!backup_restore(o.file, dir, o.tokens, now_ms, &report, &err))
         return cli_fail(&err, "nothing was changed");
     human_duration(now_ms - report.made_ms, age);
     (void)printf("%s: restored, %s old: %" PRId64 " migrations, %" PRId64
@@ -109,5 +129,10 @@ int verb_restore(int argc, char **argv)
                  "cancelled\nstart `ferry serve`, then look at `ferry get migrations -A` and "
                  "at the condition Orphaned in `ferry describe guest NAME`\n",
                  dir, age, report.migrations, report.unfinished);
+    if (report.tokens > 0)
+        (void)printf("%" PRId64 " access tokens are valid as they were then, also those that were "
+                     "deleted since: look at `ferry token list`, delete with `ferry token delete "
+                     "NAME` (or restore with --without-tokens)\n",
+                     report.tokens);
     return EXIT_DONE;
 }

@@ -29,6 +29,7 @@ struct part {
 
 struct archive_file {
     const char *path;
+    enum backup_tokens tokens;
     char draft[DB_PATH_MAX];
     int fd;
     int64_t made_ms;
@@ -281,7 +282,8 @@ static bool unpack(struct archive_file *file, struct part *part, struct err *err
 }
 
 /* Everything that is stale from now on; see backup.h. */
-static bool mark_stale(sqlite3 *db, const char *path, int64_t wall_ms, struct err *err)
+static bool mark_stale(sqlite3 *db, const char *path, enum backup_tokens tokens, int64_t wall_ms,
+                       struct err *err)
 {
     static const char *const sql =
         "BEGIN IMMEDIATE;"
@@ -296,9 +298,10 @@ static bool mark_stale(sqlite3 *db, const char *path, int64_t wall_ms, struct er
         "UPDATE objects SET status_json = json_remove(status_json, '$.evacuationNodeName', "
         "  '$.evacuationGuest', '$.evictionSource')"
         "  WHERE kind = 'VirtualMachineInstance' AND status_json <> '';"
+        "UPDATE objects SET removed = 1 WHERE kind = 'Token' AND %d;"
         "COMMIT";
     char text[2048];
-    (void)snprintf(text, sizeof text, sql, wall_ms, wall_ms);
+    (void)snprintf(text, sizeof text, sql, wall_ms, wall_ms, tokens == BACKUP_TOKENS_REMOVE);
     if (db_exec(db, path, "cannot mark it as restored", text, err))
         return true;
     db_rollback(db);
@@ -306,14 +309,18 @@ static bool mark_stale(sqlite3 *db, const char *path, int64_t wall_ms, struct er
 }
 
 /* Checks, upgrades and marks the copy by opening it as a store; closing it leaves plain files. */
-static bool prepare(const char *dir, int64_t wall_ms, struct backup_report *report, struct err *err)
+static bool prepare(const char *dir, enum backup_tokens tokens, int64_t wall_ms,
+                    struct backup_report *report, struct err *err)
 {
     OWNED(store) store = store_sqlite_open(dir, err);
     if (store == NULL)
         return false;
     struct lane_db *lane = &store_sqlite_of(store)->lanes[LANE_OBJECTS];
-    return mark_stale(lane->db, lane->file.path, wall_ms, err) &&
-           count_jobs(lane->db, lane->file.path, report, err);
+    return mark_stale(lane->db, lane->file.path, tokens, wall_ms, err) &&
+           count_jobs(lane->db, lane->file.path, report, err) &&
+           db_int(lane->db, lane->file.path,
+                  "SELECT count(*) FROM objects WHERE kind = 'Token' AND removed = 0",
+                  &report->tokens, err);
 }
 
 /* A store that is there is never overwritten, half of one neither. */
@@ -374,15 +381,16 @@ static bool restore_into(struct archive_file *file, const struct statedir *state
     bool done = mkdir(draft, 0700) == 0 || db_fail_errno(errno, draft, "cannot create it", err);
     for (enum lane lane = 0; done && lane < LANE_COUNT; lane++)
         done = unpack(file, &file->parts[lane], err);
-    done = done && prepare(draft, wall_ms, report, err) && put_in_place(file, state, err);
+    done = done && prepare(draft, file->tokens, wall_ms, report, err) &&
+           put_in_place(file, state, err);
     remove_drafts(file, draft);
     return done;
 }
 
-bool backup_restore(const char *file, const char *dir, int64_t wall_ms,
+bool backup_restore(const char *file, const char *dir, enum backup_tokens tokens, int64_t wall_ms,
                     struct backup_report *out_report, struct err *err)
 {
-    struct archive_file read = {.path = file, .fd = -1};
+    struct archive_file read = {.path = file, .tokens = tokens, .fd = -1};
     struct backup_report report = {0};
     struct statedir state = {.lock_fd = -1};
     bool done = read_header(&read, err) && statedir_init(&state, dir, err);

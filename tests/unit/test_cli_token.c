@@ -115,6 +115,52 @@ static void what_a_token_may_not_be_is_said(void **state)
     assert_null(strstr(out, "viewer")); /* nothing was made */
 }
 
+/* What a backup holds is old: who deleted a token since must hear of it. */
+static void a_restore_counts_the_tokens_that_are_valid_again_or_removes_them(void **state)
+{
+    const struct served *served = *state;
+    static const struct {
+        const char *option, *says;
+    } restores[] = {{"", "1 access tokens are valid"}, {" --without-tokens", ""}};
+    char out[4096], words[256], file[64];
+    (void)snprintf(file, sizeof file, "%s/b.backup", served->state);
+    assert_int_equal(run(verb_token, "token create old --role admin", out, sizeof out), EXIT_DONE);
+    (void)snprintf(words, sizeof words, "backup %s --state %s", file, served->state);
+    assert_int_equal(run_all(verb_backup, words, out, sizeof out), EXIT_DONE);
+    assert_int_equal(run(verb_token, "token delete old", out, sizeof out), EXIT_DONE);
+    for (size_t i = 0; i < COUNT(restores); i++) {
+        (void)snprintf(words, sizeof words, "restore %s --state %s/r%zu%s", file, served->state, i,
+                       restores[i].option);
+        assert_int_equal(run_all(verb_restore, words, out, sizeof out), EXIT_DONE);
+        assert_non_null(strstr(out, restores[i].says));
+        assert_int_equal(strstr(out, "tokens") != NULL, restores[i].says[0] != '\0');
+    }
+}
+
+/* The timer runs everywhere; a person who asks for a file must not believe that there is one. */
+static void a_backup_of_records_in_postgresql_is_refused_unless_the_timer_asks(void **state)
+{
+    static const struct {
+        const char *option;
+        int status;
+    } rows[] = {{"", EXIT_FAILED}, {" --skip-postgresql", EXIT_DONE}};
+    const struct served *served = *state;
+    char config[32], words[256], out[4096], file[64];
+    write_file(config, "hosts: [{name: a, uri: 'test:///default'}]\n"
+                       "store: postgresql://ferry@db.example/ferry\n");
+    (void)snprintf(file, sizeof file, "%s/p.backup", served->state);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        (void)snprintf(words, sizeof words, "backup %s --config %s%s", file, config,
+                       rows[i].option);
+        assert_int_equal(run_all(verb_backup, words, out, sizeof out), rows[i].status);
+        assert_non_null(strstr(out, "PostgreSQL's own"));
+        assert_int_not_equal(access(file, F_OK), 0);
+    }
+    (void)unlink(config);
+    (void)snprintf(words, sizeof words, "backup %s --config %s --skip-postgresql", file, config);
+    assert_int_not_equal(run_all(verb_backup, words, out, sizeof out), EXIT_DONE); /* no file */
+}
+
 /* The value behind a key, to the end of the line. */
 static void value_of(const char *text, const char *key, char *out, size_t n)
 {
@@ -162,6 +208,8 @@ TEST_FILE(test_cli_token)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_token_may_not_be_is_said),
         cmocka_unit_test(a_token_opens_https_for_its_role_until_it_is_deleted),
+        cmocka_unit_test(a_restore_counts_the_tokens_that_are_valid_again_or_removes_them),
+        cmocka_unit_test(a_backup_of_records_in_postgresql_is_refused_unless_the_timer_asks),
         cmocka_unit_test(a_kubeconfig_has_the_certificate_and_a_token_that_works),
     };
     return cmocka_run_group_tests(tests, serve, end);

@@ -98,7 +98,7 @@ static void a_backup_of_a_running_store_comes_back_stale(void **state)
     lives_on_after(f);
 
     in(f, "elsewhere", dir);
-    if (!backup_restore(file, dir, WALL_MS + 60000, &report, &err))
+    if (!backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS + 60000, &report, &err))
         fail_msg("restore: %s", err.text);
     assert_int_equal(report.made_ms, WALL_MS);
     assert_int_equal(count_files(dir), 3); /* two databases and the lock */
@@ -143,13 +143,48 @@ static void a_drain_that_was_under_way_is_cancelled(void **state)
     must_close(f);
     in(f, "elsewhere", dir);
     struct backup_report report;
-    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    assert_true(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
     (void)snprintf(path, sizeof path, "%s/ferry.db", dir);
     assert_int_equal(raw_int(path, "SELECT count(*) FROM objects WHERE kind = 'Drain' AND "
                                    "json_extract(status_json, '$.state') = 'Cancelled'"),
                      1);
     assert_int_equal(
         raw_int(path, "SELECT count(*) FROM objects WHERE status_json = '{\"kept\":1}'"), 1);
+}
+
+static void tokens_come_back_counted_or_not_at_all(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct backup_report report;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX], path[TEST_PATH_MAX + 16];
+    static const char valid[] = "SELECT count(*) FROM objects WHERE kind = 'Token' AND removed = 0";
+    must_open(f);
+    f->store->ops->begin(f->store);
+    struct store_object row = {.kind = "Token",
+                               .ns = "",
+                               .name = "ci",
+                               .uid = "t",
+                               .requester = "",
+                               .spec_json = "{}",
+                               .metadata_json = "",
+                               .status_json = ""};
+    f->store->ops->put_object(f->store, &row);
+    row.kind = "ResourceQuota";
+    f->store->ops->put_object(f->store, &row);
+    must_commit(f->store);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    must_close(f);
+    for (enum backup_tokens tokens = BACKUP_TOKENS_KEEP; tokens <= BACKUP_TOKENS_REMOVE; tokens++) {
+        in(f, tokens == BACKUP_TOKENS_KEEP ? "kept" : "removed", dir);
+        assert_true(backup_restore(file, dir, tokens, WALL_MS, &report, &err));
+        (void)snprintf(path, sizeof path, "%s/ferry.db", dir);
+        assert_int_equal(report.tokens, tokens == BACKUP_TOKENS_KEEP);
+        assert_int_equal(raw_int(path, valid), report.tokens);
+        assert_int_equal(raw_int(path, "SELECT count(*) FROM objects WHERE removed = 0"),
+                         report.tokens + 1);
+    }
 }
 
 static void a_stopped_store_is_backed_up_too(void **state)
@@ -175,11 +210,11 @@ static void a_store_is_never_overwritten(void **state)
     commit_job(f->store, "a", 1);
     in(f, "b.ferry", file);
     (void)must_back_up(f, file);
-    assert_false(backup_restore(file, f->dir, WALL_MS, &report, &err));
+    assert_false(backup_restore(file, f->dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
     assert_int_equal(err.code, ERR_LOCKED); /* it runs */
     must_close(f);
     err = (struct err){0};
-    assert_false(backup_restore(file, f->dir, WALL_MS, &report, &err));
+    assert_false(backup_restore(file, f->dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
     assert_int_equal(err.code, ERR_EXISTS);
     must_open(f);
     assert_int_equal(jobs_in(f->store), 1);
@@ -204,10 +239,10 @@ static void what_a_lost_store_left_behind_stops_a_restore(void **state)
         FILE *out = fopen(name, "w");
         assert_non_null(out);
         assert_int_equal(fclose(out), 0);
-        assert_false(backup_restore(file, dir, WALL_MS, &report, &err));
+        assert_false(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
         assert_int_equal(err.code, ERR_EXISTS);
         assert_int_equal(unlink(name), 0);
-        assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+        assert_true(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
         remove_tree(dir);
     }
 }
@@ -231,7 +266,7 @@ static void a_restore_that_was_killed_is_begun_anew(void **state)
     FILE *out = fopen(name, "w");
     assert_non_null(out);
     assert_int_equal(fclose(out), 0);
-    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    assert_true(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
     assert_int_equal(report.migrations, 1);
     remove_tree(dir);
 }
@@ -252,7 +287,7 @@ static void the_objects_are_put_in_place_last(void **state)
     assert_int_equal(mkdir(dir, 0700), 0);
     int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     assert_true(inotify_add_watch(watch, dir, IN_MOVED_TO) >= 0);
-    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    assert_true(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
     ssize_t n = read(watch, room, sizeof room);
     for (ssize_t at = 0; at < n;) {
         const struct inotify_event *event = (const void *)(room + at);
@@ -340,7 +375,7 @@ static void no_sample_is_of_a_migration_that_the_backup_does_not_know(void **sta
             (void)usleep(1000);
         (void)must_back_up(f, file);
         int written = writer.written + 5;
-        assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+        assert_true(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
         must_be_one_moment(dir, written);
         remove_tree(dir);
     }
@@ -389,7 +424,7 @@ static void a_pair_between_the_two_snapshots_is_no_orphan(void **state)
     (void)must_back_up(f, file);
     sqlite3_reset_auto_extension();
     assert_null(between.store); /* it was stored */
-    assert_true(backup_restore(file, dir, WALL_MS, &report, &err));
+    assert_true(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
     must_be_one_moment(dir, 1);
 }
 
@@ -420,7 +455,8 @@ static void damage_is_refused_and_leaves_no_directory(void **state)
             assert_int_equal(pwrite(fd, &byte, 1, places[i]), 1);
         }
         bool is_time = places[i] == 20; /* of the backup: any number will do */
-        assert_int_equal(backup_restore(file, dir, WALL_MS, &report, &err), is_time);
+        assert_int_equal(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err),
+                         is_time);
         if (!is_time) {
             assert_int_equal(err.code, ERR_CORRUPT);
             assert_int_equal(access(dir, F_OK), -1);
@@ -440,6 +476,8 @@ TEST_FILE(test_store_backup)
         cmocka_unit_test_setup_teardown(a_backup_of_a_running_store_comes_back_stale, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(a_drain_that_was_under_way_is_cancelled, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(tokens_come_back_counted_or_not_at_all, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(a_stopped_store_is_backed_up_too, fixture_setup,
                                         fixture_teardown),
