@@ -49,7 +49,7 @@ struct collector_sink { /* a function may be NULL */
     void (*on_facts)(void *ctx, const char *host, const struct hv_facts *facts);
     /* The complete list of a host's guests; borrowed. */
     void (*on_guests)(void *ctx, const char *host, const struct hv_guest_list *guests);
-    /* Lifecycle, iteration and completion events, as they came. */
+    /* Lifecycle, iteration and completion events, as they came; JOB_ENDED, once for each watch. */
     void (*on_event)(void *ctx, const struct hv_event *event);
     /* Answer to collector_query_state(). presence UNREACHABLE when the host could not be
      * queried. */

@@ -221,7 +221,8 @@ void inventory_event(struct collector *c, const struct hv_event *event)
         definition_event(c, h, event);
         break;
     case HV_EVENT_ITERATION:
-    case HV_EVENT_JOB_COMPLETED: return;
+    case HV_EVENT_JOB_COMPLETED:
+    case HV_EVENT_JOB_ENDED: return;
     }
     arm(c, h);
 }

@@ -288,6 +288,22 @@ static bool is_race_with_end(const struct err *err)
             (err->hv_code == HV_CODE_NO_DOMAIN || err->hv_code == HV_CODE_OPERATION_INVALID));
 }
 
+/* While libvirt cleans up after a migration, its statistics tell a failure from a cancellation. */
+static void report_end(struct collector *c, struct watch *w, const struct hv_reply *reply)
+{
+    const struct hv_job_stats *stats = &reply->with.stats;
+    bool has_ended = stats->type == HV_JOB_FAILED || stats->type == HV_JOB_CANCELLED;
+    if (!has_ended || stats->operation != HV_OPERATION_MIGRATION_OUT || w->is_end_known)
+        return;
+    w->is_end_known = true;
+    struct hv_event event = {
+        .kind = HV_EVENT_JOB_ENDED, .a = stats->type, .at_ms = reply->ended_ms, .stats = *stats};
+    TEXT_SET(event.host, w->host);
+    TEXT_SET(event.guest, w->guest);
+    if (c->sink.on_event != NULL)
+        c->sink.on_event(c->sink.ctx, &event);
+}
+
 void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply)
 {
     if (slot >= COLLECTOR_WATCHES_MAX || c->watches[slot].stats_id != reply->id)
@@ -308,6 +324,8 @@ void watch_stats(struct collector *c, size_t slot, const struct hv_reply *reply)
                       sample_is_measurement(&reply->with.stats);
     if (w->is_measuring)
         take_sample(c, w, w->stats_source, reply->ended_ms, &reply->with.stats);
+    else if (reply->err.code == ERR_NONE && !w->stats_foreign)
+        report_end(c, w, reply);
     if (w->mode == WATCH_POLL)
         plan_next(c, w, &reply->with.stats);
     else /* the hanging call returned: query whether the guest runs again */
@@ -386,10 +404,25 @@ static void on_completed(struct collector *c, struct watch *w, const struct hv_e
     take_sample(c, w, SAMPLE_COMPLETED, event->at_ms, &event->stats);
 }
 
+/* libvirt ended the target's copy of somebody else's migration: nothing is left for a call to
+ * delay, unless the source still switches over, and the source's statistics tell for some
+ * milliseconds how it ended. */
+static void on_copy_stopped(struct collector *c, struct watch *w)
+{
+    int64_t soonest = later(c->now_ms, w->stats_asked_ms + QUERY_SPACING_MS);
+    if (w->mode != WATCH_POLL || w->stats_id != 0 || soonest >= w->next_stats_ms)
+        return;
+    w->next_stats_ms = soonest;
+    arm(c, w);
+}
+
 void watch_event(struct collector *c, const struct hv_event *event)
 {
     for (size_t i = 0; i < COLLECTOR_WATCHES_MAX; i++) {
         struct watch *w = &c->watches[i];
+        if (is_live(w) && w->is_foreign && strcmp(w->guest, event->guest) == 0 &&
+            event->kind == HV_EVENT_LIFECYCLE && event->a == HV_LIFECYCLE_STOPPED)
+            on_copy_stopped(c, w);
         if (!is_live(w) || !is_same_guest(w, event->host, event->guest))
             continue;
         if (event->kind == HV_EVENT_LIFECYCLE)

@@ -52,6 +52,7 @@ struct watch {
     int64_t iteration_ms, iteration_gap_ms;
     bool has_sample, is_measuring; /* measuring: the newest answer was a sample */
     bool is_completed;
+    bool is_end_known; /* JOB_ENDED was reported */
     int64_t sample_ms;
     uint64_t remaining, bandwidth_bps;
     struct rate rate;

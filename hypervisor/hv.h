@@ -113,7 +113,9 @@ enum hv_event_kind {
     HV_EVENT_LIFECYCLE,    /* a = enum hv_lifecycle, b = libvirt's detail */
     HV_EVENT_CHANGED,      /* its definition: a device, metadata or a block job changed */
     HV_EVENT_ITERATION,    /* a = number of the iteration that begins */
-    HV_EVENT_JOB_COMPLETED /* stats: final numbers of a successful outgoing migration */
+    HV_EVENT_JOB_COMPLETED, /* stats: final numbers of a successful outgoing migration */
+    HV_EVENT_JOB_ENDED      /* made by the collector: statistics show that an outgoing migration has
+                               failed or was cancelled; a = enum hv_job_type */
 };
 enum hv_lifecycle { /* libvirt's virDomainEventType */
                     HV_LIFECYCLE_DEFINED,

@@ -211,6 +211,14 @@ static size_t count_disks(const char *volumes_json)
                : 0;
 }
 
+/* Whether somebody asked to stop it is not known. */
+static void see_observed(struct gathering *g, const struct store_job *row)
+{
+    fact_bool(g, "observed", true);
+    fact(g, "job_end", row->result.job_end);
+    fact(g, "copy_end", row->result.copy_end);
+}
+
 static bool see_job(void *ctx, const struct store_job *row)
 {
     struct gathering *g = ctx;
@@ -219,7 +227,10 @@ static bool see_job(void *ctx, const struct store_job *row)
     fact(g, "guest", row->resolution.guest_at);
     fact_bool(g, "handed_off", row->times.handed_off_ms != 0);
     fact(g, "mode", row->mode);
-    fact_bool(g, "abort_requested", asked);
+    if (strcmp(row->request.origin, origin_name(ORIGIN_OBSERVED)) == 0)
+        see_observed(g, row);
+    else
+        fact_bool(g, "abort_requested", asked);
     fact(g, "abort_by", row->abort.requester);
     fact(g, "abort_cause", row->abort.cause);
     fact(g, "abort_status", row->abort.status);

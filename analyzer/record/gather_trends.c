@@ -91,6 +91,8 @@ bool gather_trends(struct store *store, const struct gathered *job, struct notes
     note(notes, &t, "remaining", t.last.data_remaining);
     note(notes, &t, "low_water", t.low_water);
     note(notes, &t, "iteration", t.last.memory_iteration);
+    if (t.last.disk_remaining > 0)
+        note(notes, &t, "disk_remaining", t.last.disk_remaining);
     if (t.throttle > 0)
         note(notes, &t, "throttle_pct", t.throttle);
     if (t.dirty_bps > 0)

@@ -144,9 +144,10 @@ char *diagnose_guest_cpu(const char *domain_capabilities)
 static void check_reachable(const struct diagnosis *p, struct check *check)
 {
     if (p->reached)
-        set_check(check, RESULT_OK, "libvirt %s, QEMU %s",
+        set_check(check, RESULT_OK, "libvirt %s, QEMU %s%s",
                   version_text(p->facts.libvirt_version).text,
-                  version_text(p->facts.hypervisor_version).text);
+                  version_text(p->facts.hypervisor_version).text,
+                  p->host->observe ? ", read-only (mode: observe)" : "");
     else
         set_check(check, RESULT_FAILED, "%s", p->err.text[0] != '\0' ? p->err.text : "no answer");
 }
@@ -161,6 +162,8 @@ static void check_peer(const struct diagnosis *p, size_t n, struct check *check)
     diagnose_uri(uri, host, &tls, &system);
     if (host[0] == '\0' && n < 2)
         set_check(check, RESULT_NOTE, "not used: there is no other host");
+    else if (p->host->observe)
+        set_check(check, RESULT_NOTE, "not used: Ferry migrates no guest to it (mode: observe)");
     else if (host[0] == '\0')
         set_check(check, RESULT_FAILED, "no other host can open a local uri: set 'peerUri'");
     else if (p->peer_ip[0] == '\0')
@@ -557,6 +560,9 @@ void diagnose_pair(const struct diagnosis *from, const struct diagnosis *to,
     } else if (facts->cpu == CPU_INCOMPATIBLE) {
         set_check(out_check, RESULT_FAILED,
                   "the target lacks CPU features; guests with a smaller CPU model may migrate");
+    } else if (from->host->observe || to->host->observe) {
+        set_check(out_check, RESULT_NOTE, "not asked: Ferry migrates no guest from or to a host in "
+                                          "mode observe");
     } else if (way_failed(way, out_check)) {
         return;
     } else if (facts->cpu != CPU_IDENTICAL && facts->cpu != CPU_SUPERSET) {

@@ -118,6 +118,8 @@ static void ask_hosts(struct doctor *d)
     size_t open = 0;
     for (size_t i = 0; i < d->n; i++)
         for (size_t c = 0; c < COUNT(calls); c++) {
+            if (d->config->hosts[i].observe && hv_call_access(calls[c]) != HV_ACCESS_OBSERVE)
+                continue; /* it needs a connection that may write */
             struct hv_request request = question(d, calls[c], i, i);
             struct err err = {0};
             if (submit(d, &request, &err))

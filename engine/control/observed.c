@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engine/control/admission.h"
 #include "engine/control/orphans.h"
+#include "engine/data/ending.h"
 #include "engine/data/final.h"
 #include "engine/data/move.h"
 #include "engine/data/observe.h"
@@ -122,13 +123,8 @@ static const struct node *end_earlier(struct fleet *f, struct job *job, const st
         return NULL;
     bool arrived = job->call.over || strcmp(job->source, target->name) == 0;
     struct step_ending ending = {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET};
-    if (!arrived) {
-        ending = (struct step_ending){.outcome = OUTCOME_FAILED, .guest_at = GUEST_AT_SOURCE};
-        (void)snprintf(ending.reason, sizeof ending.reason,
-                       "a migration that somebody else started ended and the guest stayed on %s, "
-                       "where another one began",
-                       job->source);
-    }
+    if (!arrived)
+        ending_on_source(job, &ending);
     const struct node *from = fleet_node(f, arrived ? job->target : job->source);
     final_finish(f, job, arrived ? TRIGGER_ON_TARGET : TRIGGER_ON_SOURCE, &ending, now, fx);
     fleet_settle_job(f, job);

@@ -19,6 +19,7 @@
 #include "engine/data/carry.h"
 #include "engine/data/expect.h"
 #include "engine/data/final.h"
+#include "engine/data/ending.h"
 #include "engine/data/gone.h"
 #include "engine/data/monitor_driver.h"
 #include "engine/data/move.h"
@@ -172,6 +173,7 @@ static void observed_job_event(struct fleet *f, struct job *job, const struct hv
 {
     bool at_source = strcmp(event->host, job->source) == 0;
     bool at_target = strcmp(event->host, job->target) == 0;
+    ending_event(job, event);
     if (at_source)
         gone_event(job, event);
     if ((!at_source && !at_target) || event->kind != HV_EVENT_LIFECYCLE)
@@ -193,7 +195,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
         observed_job_event(f, job, event, now, fx);
     observed_event(f, event, now, fx);
     job = active_job(f, event->guest);
-    if (job == NULL || job->epoch == 0)
+    if (job == NULL || job->epoch == 0 || event->kind == HV_EVENT_JOB_ENDED)
         return;
     bool at_source = strcmp(event->host, job->source) == 0;
     bool at_target = strcmp(event->host, job->target) == 0;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "engine/data/carry.h"
+#include "engine/data/ending.h"
 #include "engine/data/final.h"
 #include "engine/data/flags.h"
 #include "engine/data/gone.h"
@@ -83,10 +84,7 @@ static void finish_on_source(struct fleet *f, struct job *job, struct moment now
         (void)snprintf(ending.reason, sizeof ending.reason, "aborted by %s: %.400s",
                        job->abort.requester, job->abort.why);
     } else if (job_is_observed(job)) { /* whoever started it got the error */
-        (void)snprintf(ending.reason, sizeof ending.reason,
-                       "a migration that somebody else started ended and the guest stayed on %s; "
-                       "who started it knows why",
-                       job->source);
+        ending_on_source(job, &ending);
     } else {
         reason_from_error(job, true, ending.reason, sizeof ending.reason);
         name_remedy(job, ending.reason);

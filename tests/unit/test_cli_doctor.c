@@ -264,6 +264,24 @@ static void a_local_uri_without_peer_uri_fails(void **state)
 
 enum { FLEET = 60, DOWN = 6, NAMELESS = 22, OLD_CPU = 40, LAX = 51 };
 
+/* Hosts that Ferry only watches need nothing that a migration of its own would. */
+static void a_host_in_observe_mode_needs_no_peer_uri(void **state)
+{
+    (void)state;
+    static const struct hv_host watched = {
+        .name = "w", .uri = "qemu:///system?socket=/x/libvirt-sock-ro", .observe = true};
+    struct diagnosis d[] = {healthy(&watched, "w"), healthy(&host_b, "b")};
+    struct check checks[CHECK_COUNT] = {0}, pair = {0};
+    const struct way untried = {.why = ""};
+    const struct pair_facts facts = {CPU_NOT_ASKED, "", untried};
+    diagnose_host(d, 2, 0, checks);
+    assert_int_equal(checks[CHECK_PEER].result, RESULT_NOTE);
+    assert_non_null(strstr(checks[CHECK_REACHABLE].text, "read-only"));
+    diagnose_pair(&d[0], &d[1], &facts, &pair);
+    assert_int_equal(pair.result, RESULT_NOTE);
+    assert_non_null(strstr(pair.text, "mode observe"));
+}
+
 /* Sixty hosts, one of them down, one whose peer URI no host resolves, one with fewer CPU features,
  * and one without a helper. */
 static void fill_fleet(struct hv_host *hosts, struct diagnosis *d, struct check *host_checks,
@@ -537,6 +555,7 @@ TEST_FILE(test_cli_doctor)
         cmocka_unit_test(clock_and_userfaultfd_are_what_the_helper_sees),
         cmocka_unit_test(shared_paths_are_ok_only_if_all_hosts_have_the_same),
         cmocka_unit_test(a_local_uri_without_peer_uri_fails),
+        cmocka_unit_test(a_host_in_observe_mode_needs_no_peer_uri),
         cmocka_unit_test(sixty_hosts_fit_a_screen_and_json_has_all),
         cmocka_unit_test(a_page_of_scattered_pairs_is_bounded),
         cmocka_unit_test(a_healthy_host_fails_no_check_and_shows_its_notes),

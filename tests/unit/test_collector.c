@@ -147,6 +147,54 @@ static void answers_without_a_running_migration_are_not_samples(void **state)
     assert_int_equal(s->n_samples, 0);
 }
 
+/* Statistics show for a moment how a migration ended, before there are none. */
+static void an_end_in_the_statistics_is_reported_once(void **state)
+{
+    (void)state;
+    static const enum hv_job_type ends[] = {HV_JOB_FAILED, HV_JOB_CANCELLED};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        OWNED(stage) s = stage_two_hosts();
+        struct hv_job_stats ended = stage_copying(MIB, MIB), backup = ended;
+        ended.type = ends[i];
+        backup.type = ends[i];
+        backup.operation = HV_OPERATION_BACKUP;
+        stage_watch(s, job, 0);
+        stage_answer_stats(s, &backup);
+        assert_int_equal(s->n_events, 0);
+        for (unsigned twice = 0; twice < 2; twice++) {
+            stage_run(s, 400);
+            stage_answer_stats(s, &ended);
+            assert_int_equal(s->n_events, 1);
+        }
+        assert_int_equal(s->last_event.kind, HV_EVENT_JOB_ENDED);
+        assert_int_equal(s->last_event.a, ends[i]);
+        assert_string_equal(s->last_event.host, HOST_A);
+        assert_string_equal(s->last_event.guest, GUEST_1);
+        assert_int_equal(s->n_samples, 0);
+    }
+}
+
+/* libvirt ends the copy on the target just before the source's job is gone. */
+static void the_end_of_the_copy_makes_it_ask_at_once(void **state)
+{
+    (void)state;
+    for (unsigned foreign = 0; foreign < 2; foreign++) {
+        OWNED(stage) s = stage_two_hosts();
+        struct hv_job_stats copying = stage_copying(MIB, 900 * MIB);
+        struct err err = {0};
+        assert_true(foreign != 0 ? collector_watch_foreign(s->c, job, HOST_A, GUEST_1, 0, &err)
+                                 : collector_watch(s->c, job, HOST_A, GUEST_1, 0, &err));
+        stage_step(s);
+        stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+        stage_answer_stats(s, &copying);
+        stage_run(s, 40);
+        assert_int_equal(n_stats(s), 1);
+        stage_event(s, HV_EVENT_LIFECYCLE, HOST_B, GUEST_1, HV_LIFECYCLE_STOPPED, 5);
+        stage_run(s, 10);
+        assert_int_equal(n_stats(s), 1 + foreign);
+    }
+}
+
 static void the_race_with_the_end_is_no_failure_but_others_are(void **state)
 {
     (void)state;
@@ -368,6 +416,8 @@ TEST_FILE(test_collector)
         cmocka_unit_test(a_sample_has_time_source_and_bandwidth),
         cmocka_unit_test(the_time_of_a_sample_is_when_the_host_answered),
         cmocka_unit_test(answers_without_a_running_migration_are_not_samples),
+        cmocka_unit_test(an_end_in_the_statistics_is_reported_once),
+        cmocka_unit_test(the_end_of_the_copy_makes_it_ask_at_once),
         cmocka_unit_test(the_race_with_the_end_is_no_failure_but_others_are),
         cmocka_unit_test(near_the_end_statistics_are_polled_every_100_ms),
         cmocka_unit_test(an_iteration_is_measured_at_once),

@@ -44,6 +44,7 @@ struct stage {
     size_t n_samples, n_observed, n_connected, n_lost, n_facts, n_lists, n_events;
     size_t guests_in_last_list;
     size_t samples_at_last_event; /* order of sample and event */
+    struct hv_event last_event;
     size_t n_definitions;
     char definition[HV_TEXT_MAX];   /* "host guest text" of the newest */
     int keeps_snapshots, snapshots; /* of the guest that is read; as told */
@@ -98,6 +99,7 @@ static inline void stage_on_event(void *ctx, const struct hv_event *event)
     struct stage *s = ctx;
     assert_true(event->kind != HV_EVENT_CONNECTED && event->kind != HV_EVENT_DISCONNECTED);
     s->n_events++;
+    s->last_event = *event;
     s->samples_at_last_event = s->n_samples;
 }
 static inline void stage_on_observed(void *ctx, uint64_t id, const char *host, const char *guest,

@@ -22,6 +22,18 @@ static void happens(struct core_world *w, const char *host, int what, int detail
     core_feed(w, &input);
 }
 
+/* The statistics of the source's job show that it has ended. */
+static void job_ends(struct core_world *w, int type)
+{
+    struct input input = {.kind = INPUT_EVENT};
+    input.of.event = (struct hv_event){.kind = HV_EVENT_JOB_ENDED, .a = type};
+    TEXT_SET(input.host, "h1");
+    TEXT_SET(input.guest, CORE_GUEST);
+    TEXT_SET(input.of.event.host, "h1");
+    TEXT_SET(input.of.event.guest, CORE_GUEST);
+    core_feed(w, &input);
+}
+
 /* The host lists g1 in that state and nothing else; NONE: nothing. */
 static void lists(struct core_world *w, const char *host, int state, int reason)
 {
@@ -317,6 +329,64 @@ static void one_that_ended_on_its_source_gives_no_reason(void **state)
     core_free(w);
 }
 
+/* Statistics and events show how libvirt ended it; who asked for that is never known. */
+static void how_libvirt_ended_it_is_recorded(void **state)
+{
+    (void)state;
+    static const struct {
+        int type, stopped; /* of the source's job, of the target's copy; -1: not seen */
+        enum outcome outcome;
+        const char *job_end, *copy_end, *reason;
+    } rows[] = {
+        {HV_JOB_CANCELLED, STOPPED_FAILED, OUTCOME_ABORTED, "cancelled", "failed",
+         "was cancelled; who asked for that is unknown"},
+        {HV_JOB_FAILED, STOPPED_FAILED, OUTCOME_FAILED, "failed", "failed",
+         "failed; libvirt's error went to who started it"},
+        {HV_JOB_FAILED, 1, OUTCOME_FAILED, "failed", "destroyed", "failed;"},
+        {-1, 2, OUTCOME_FAILED, "", "crashed", "ended; who started it knows why"},
+        {-1, -1, OUTCOME_FAILED, "", "", "ended; who started it knows why"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = core_new();
+        w->target = CORE_INCOMING;
+        w->job_type = HV_JOB_UNBOUNDED;
+        w->job_operation = HV_OPERATION_MIGRATION_OUT;
+        happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+        core_advance(w, 3000);
+        if (rows[i].type >= 0)
+            job_ends(w, rows[i].type);
+        w->target = CORE_ABSENT;
+        w->job_type = HV_JOB_NONE;
+        if (rows[i].stopped >= 0)
+            happens(w, "h2", HV_LIFECYCLE_STOPPED, rows[i].stopped);
+        core_advance(w, 5000);
+        const struct job *job = recorded(w);
+        assert_int_equal(job->result.outcome, rows[i].outcome);
+        assert_int_equal(job->resolution.guest_at, GUEST_AT_SOURCE);
+        assert_string_equal(job->result.job_end, rows[i].job_end);
+        assert_string_equal(job->result.copy_end, rows[i].copy_end);
+        assert_non_null(strstr(job->result.failure_reason, rows[i].reason));
+        assert_string_equal(job->abort.requester, "");
+        nothing_was_ordered(w);
+        core_free(w);
+    }
+}
+
+/* libvirt reported its job as cancelled, but the guest arrived: the hosts decide. */
+static void a_cancelled_one_that_arrived_has_arrived(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    job_ends(w, HV_JOB_CANCELLED);
+    w->source = CORE_ABSENT;
+    w->target = CORE_ARRIVED;
+    core_advance(w, 5000);
+    assert_int_equal(recorded(w)->result.outcome, OUTCOME_SUCCEEDED);
+    core_free(w);
+}
+
 /* The one to h2 failed, and another one to a host that is not configured began at once. */
 static void another_one_to_an_unknown_host_is_no_loss(void **state)
 {
@@ -483,6 +553,8 @@ TEST_FILE(test_observed)
         cmocka_unit_test(one_that_returns_at_once_is_another_record),
         cmocka_unit_test(a_copy_that_is_left_behind_is_recorded_once),
         cmocka_unit_test(one_that_ended_on_its_source_gives_no_reason),
+        cmocka_unit_test(how_libvirt_ended_it_is_recorded),
+        cmocka_unit_test(a_cancelled_one_that_arrived_has_arrived),
         cmocka_unit_test(one_that_ended_while_ferry_did_not_run_is_no_loss),
         cmocka_unit_test(one_in_doubt_is_ended_by_an_operator),
         cmocka_unit_test(its_guest_is_not_shut_down),

@@ -31,6 +31,8 @@ struct one_case {
     struct said said;
     const char *mode, *abort_cause, *recovery, *remedy, *wanted, *pending, *reason;
     int tries;
+    bool observed; /* somebody else's */
+    const char *job_end, *copy_end;
     const char *notes[NOTES], *rejections[REJECTIONS], *source_log, *target_log;
 };
 
@@ -114,6 +116,9 @@ static void put_case(struct store *s, const struct one_case *one_case, const cha
                             .source = "h1",
                             .target = was_handed_off(one_case) ? "h2" : "",
                             .request.wanted = one_case->wanted,
+                            .request.origin = one_case->observed ? "observed" : "api",
+                            .result.job_end = one_case->job_end,
+                            .result.copy_end = one_case->copy_end,
                             .result.outcome = one_case->outcome,
                             .resolution.guest_at = one_case->guest,
                             .mode = one_case->mode,

@@ -13,6 +13,7 @@ enum {
     JOB_REASON_MAX = 512,
     JOB_NOTE_MAX = 160,
     JOB_FROM_MAX = 8,
+    JOB_END_MAX = 16,
     JOB_MANAGER_MAX = 16,
     JOB_MODES_MAX = 8,
 };
