@@ -327,6 +327,7 @@ static bool take_job(void *ctx, const struct store_job *row)
     enum guest_at guest_at = guest_at_from_name(row->resolution.guest_at);
     job->outcome = outcome < OUTCOME_COUNT ? outcome : OUTCOME_NONE;
     job->guest_at = guest_at < GUEST_AT_COUNT ? guest_at : GUEST_AT_UNKNOWN;
+    job->observed = strcmp(row->request.origin, origin_name(ORIGIN_OBSERVED)) == 0;
     job->handed_off = row->times.handed_off_ms != 0;
     job->has_error = row->result.error_hv_code != 0 || row->result.error_text[0] != '\0';
     job->recovered = row->recovery.tries > 0;

@@ -23,6 +23,7 @@ struct gathered {
     enum outcome outcome; /* NONE: there is no such job, or it has not ended */
     enum guest_at guest_at;
     bool handed_off;
+    bool observed;         /* somebody else's: seldom sampled (collector/foreign_pace.h) */
     bool has_error;        /* the migrate call failed */
     bool recovered;        /* ... and a broken post-copy was recovered after it */
     bool crashed;          /* it arrived, but a second later it had ended on the target */

@@ -11,6 +11,7 @@ enum { WINDOW = 32, WINDOW_MS = 5000, QUIET_WITHIN_MS = 60000 };
 
 struct trend {
     int64_t end_ms; /* when the stream ended */
+    bool is_sparse; /* seconds may lie between two samples: only what they show counts as quiet */
     size_t n;
     struct store_sample last;
     int64_t flowed_ms; /* last growth of the counter */
@@ -27,8 +28,9 @@ struct trend {
 static void see_flow(struct trend *t, int64_t at_ms)
 {
     bool counts = t->n > 0 && at_ms >= t->end_ms - QUIET_WITHIN_MS;
-    if (counts && at_ms - t->flowed_ms > t->quiet_ms)
-        t->quiet_ms = at_ms - t->flowed_ms;
+    int64_t until_ms = t->is_sparse ? t->last.at_ms : at_ms;
+    if (counts && until_ms - t->flowed_ms > t->quiet_ms)
+        t->quiet_ms = until_ms - t->flowed_ms;
     t->flowed_ms = at_ms;
 }
 
@@ -78,16 +80,17 @@ static void note(struct notes *notes, const struct trend *t, const char *key, in
 bool gather_trends(struct store *store, const struct gathered *job, struct notes *notes,
                    struct err *err)
 {
-    struct trend t = {.end_ms = job->answered_ms != 0 ? job->answered_ms : job->ended_ms};
+    struct trend t = {.end_ms = job->answered_ms != 0 ? job->answered_ms : job->ended_ms,
+                      .is_sparse = job->observed};
     if (!store->ops->each_sample(store, job->uid, see_sample, &t, err))
         return false;
     if (t.n == 0)
         return true;
-    int64_t bps = bandwidth(&t);
-    note(notes, &t, "stalled_ms", t.end_ms - t.flowed_ms);
-    int64_t stalled_ms = t.end_ms - t.flowed_ms;
+    int64_t bps = bandwidth(&t), end_ms = t.is_sparse ? t.last.at_ms : t.end_ms;
+    int64_t stalled_ms = end_ms - t.flowed_ms;
+    note(notes, &t, "stalled_ms", stalled_ms);
     note(notes, &t, "quiet_ms", stalled_ms > t.quiet_ms ? stalled_ms : t.quiet_ms);
-    note(notes, &t, "no_progress_ms", t.end_ms - t.low_water_ms);
+    note(notes, &t, "no_progress_ms", end_ms - t.low_water_ms);
     note(notes, &t, "remaining", t.last.data_remaining);
     note(notes, &t, "low_water", t.low_water);
     note(notes, &t, "iteration", t.last.memory_iteration);
