@@ -108,11 +108,11 @@ enum hv_lost {
 };
 
 enum hv_event_kind {
-    HV_EVENT_CONNECTED,    /* connected to a host; sent again after each loss */
-    HV_EVENT_DISCONNECTED, /* a host is unreachable; err has the reason */
-    HV_EVENT_LIFECYCLE,    /* a = enum hv_lifecycle, b = libvirt's detail */
-    HV_EVENT_CHANGED,      /* its definition: a device, metadata or a block job changed */
-    HV_EVENT_ITERATION,    /* a = number of the iteration that begins */
+    HV_EVENT_CONNECTED,     /* connected to a host; sent again after each loss */
+    HV_EVENT_DISCONNECTED,  /* a host is unreachable; err has the reason */
+    HV_EVENT_LIFECYCLE,     /* a = enum hv_lifecycle, b = libvirt's detail */
+    HV_EVENT_CHANGED,       /* its definition: a device, metadata or a block job changed */
+    HV_EVENT_ITERATION,     /* a = number of the iteration that begins */
     HV_EVENT_JOB_COMPLETED, /* stats: final numbers of a successful outgoing migration */
     HV_EVENT_JOB_ENDED      /* made by the collector: statistics show that an outgoing migration has
                                failed or was cancelled; a = enum hv_job_type */

@@ -561,8 +561,9 @@ void diagnose_pair(const struct diagnosis *from, const struct diagnosis *to,
         set_check(out_check, RESULT_FAILED,
                   "the target lacks CPU features; guests with a smaller CPU model may migrate");
     } else if (from->host->observe || to->host->observe) {
-        set_check(out_check, RESULT_NOTE, "not asked: Ferry migrates no guest from or to a host in "
-                                          "mode observe");
+        set_check(out_check, RESULT_NOTE,
+                  "not asked: Ferry migrates no guest from or to a host in "
+                  "mode observe");
     } else if (way_failed(way, out_check)) {
         return;
     } else if (facts->cpu != CPU_IDENTICAL && facts->cpu != CPU_SUPERSET) {

@@ -186,6 +186,7 @@ static void the_end_of_the_copy_makes_it_ask_at_once(void **state)
                                  : collector_watch(s->c, job, HOST_A, GUEST_1, 0, &err));
         stage_step(s);
         stage_answer_state(s, HV_PRESENT, HV_STATE_RUNNING, HV_RUNNING_BOOTED);
+        stage_run(s, foreign != 0 ? 500 : 0); /* its begin is left alone */
         stage_answer_stats(s, &copying);
         stage_run(s, 40);
         assert_int_equal(n_stats(s), 1);
