@@ -373,6 +373,15 @@ static void report_crashed(struct engine *e, const struct effect *effect)
         e->parts.sink.on_crashed(e->parts.sink.ctx, job->uid);
 }
 
+static void notify_event(struct engine *e, const struct effect *effect)
+{
+    char text[PERSIST_TEXT_MAX];
+    struct store_event event = persist_event(e->fleet, effect);
+    e->parts.sink.on_event(e->parts.sink.ctx, &event);
+    if (persist_guest_event(e->fleet, effect, text, &event))
+        e->parts.sink.on_event(e->parts.sink.ctx, &event);
+}
+
 static void notify(struct engine *e, const struct effect *effect)
 {
     if (effect->kind == EFFECT_OBSERVATION)
@@ -383,10 +392,8 @@ static void notify(struct engine *e, const struct effect *effect)
         e->parts.sink.on_decision(e->parts.sink.ctx, effect->of.decision.monitor,
                                   effect->of.decision.shadow,
                                   decision_name(effect->of.decision.is.why));
-    if (effect->kind == EFFECT_EVENT && e->parts.sink.on_event != NULL) {
-        const struct store_event event = persist_event(e->fleet, effect);
-        e->parts.sink.on_event(e->parts.sink.ctx, &event);
-    }
+    if (effect->kind == EFFECT_EVENT && e->parts.sink.on_event != NULL)
+        notify_event(e, effect);
     if (effect->kind == EFFECT_EVENT && effect->of.event.warning)
         LOG(WARN, "migration_event", FIELD_TEXT(MIGRATION, effect->job_uid),
             FIELD_TEXT(WHY, effect->of.event.reason), FIELD_TEXT(TEXT, effect->of.event.message));

@@ -134,10 +134,48 @@ struct store_event persist_event(const struct fleet *f, const struct effect *eff
     };
 }
 
+/* The reason on the guest; NULL: the event is not told there. */
+static const char *guest_reason(const struct effect *effect)
+{
+    static const struct {
+        const char *of_job, *of_guest;
+    } rows[] = {{"Migrating", "Migrating"},
+                {"Observed", "Migrating"},
+                {"SuccessfulMigration", "Migrated"},
+                {"FailedMigration", "Migrated"}};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (text_equal(effect->of.event.reason, rows[i].of_job))
+            return rows[i].of_guest;
+    return effect->of.event.warning ? effect->of.event.reason : NULL;
+}
+
+bool persist_guest_event(const struct fleet *f, const struct effect *effect,
+                         char out_text[static PERSIST_TEXT_MAX], struct store_event *out_event)
+{
+    struct job *job = NULL;
+    const char *reason = guest_reason(effect);
+    if (effect->of.event.kind == NULL)
+        HASH_FIND_STR(f->jobs, effect->job_uid, job);
+    if (job == NULL || reason == NULL || job->guest_uuid[0] == '\0')
+        return false;
+    const struct involved guest = involved_guest(job->ns, job->guest_name, job->guest_uuid);
+    (void)snprintf(out_text, PERSIST_TEXT_MAX, "%s: %s", job->name, effect->of.event.message);
+    *out_event = persist_event(f, effect);
+    out_event->kind = guest.kind;
+    out_event->name = guest.name;
+    out_event->uid = guest.uid;
+    out_event->reason = reason;
+    out_event->message = out_text;
+    return true;
+}
+
 static void put_event(struct store *store, const struct fleet *f, const struct effect *effect)
 {
-    const struct store_event row = persist_event(f, effect);
+    char text[PERSIST_TEXT_MAX];
+    struct store_event row = persist_event(f, effect);
     store->ops->put_event(store, &row);
+    if (persist_guest_event(f, effect, text, &row))
+        store->ops->put_event(store, &row);
 }
 
 static void put_observation(struct store *store, const struct effect *effect)

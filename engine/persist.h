@@ -12,6 +12,11 @@ void persist_effect(struct store *store, const struct fleet *f, const struct eff
 void persist_monitor_input(struct store *store, const struct effect *effect);
 /* An EVENT as it is stored; texts live with the effect and the fleet. */
 struct store_event persist_event(const struct fleet *f, const struct effect *effect);
+/* The same in the story of the job's guest, as KubeVirt has it: where the migration began, how it
+ * ended, and each warning. False: it is not told there. The text is in out_text. */
+enum { PERSIST_TEXT_MAX = JOB_NAME_MAX + JOB_REASON_MAX + 2 };
+bool persist_guest_event(const struct fleet *f, const struct effect *effect,
+                         char out_text[static PERSIST_TEXT_MAX], struct store_event *out_event);
 void persist_job(struct store *store, const struct job *job);
 void persist_rejections(struct store *store, const struct job *job);
 void persist_object(struct store *store, struct fleet *f, const struct object *object,

@@ -88,6 +88,44 @@ static void a_failed_job_keeps_its_evidence(void **state)
     check_round_trip(w);
 }
 
+struct told {
+    char reasons[256];
+    bool is_named;
+};
+
+static bool add_told(void *ctx, const struct store_event *row)
+{
+    struct told *told = ctx;
+    size_t length = strlen(told->reasons);
+    (void)snprintf(told->reasons + length, sizeof told->reasons - length, "%s%s:%s",
+                   length > 0 ? " " : "", row->type, row->reason);
+    assert_string_equal(row->kind, "VirtualMachineInstance");
+    assert_string_equal(row->name, "g1");
+    told->is_named = told->is_named && strstr(row->message, ": ") != NULL;
+    return true;
+}
+
+/* Where it began, each warning, how it ended; what happened in between is the migration's alone. */
+static void a_guest_has_the_story_of_its_migration(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct core_world *w = core_moving();
+    const int64_t at = core_job(w)->times.started_ms;
+    effects_event(&w->fx, core_job(w), at + 1, true, "PostCopyBroken", "it broke");
+    effects_event(&w->fx, core_job(w), at + 2, false, "MonitorDecided", "wait");
+    effects_event(&w->fx, core_job(w), at + 3, false, "SuccessfulMigration", "done");
+    struct store *store = store_sqlite_open(NULL, &err);
+    assert_non_null(store);
+    store_world(w, store);
+    struct told told = {.is_named = true};
+    assert_true(store->ops->each_event(store, core_job(w)->guest_uuid, 100, add_told, &told, &err));
+    assert_string_equal(told.reasons, "Normal:Migrating Warning:PostCopyBroken Normal:Migrated");
+    assert_true(told.is_named);
+    store_free(store);
+    core_free(w);
+}
+
 static void a_lost_connection_stays_a_lost_connection(void **state)
 {
     (void)state;
@@ -223,6 +261,7 @@ TEST_FILE(test_persist)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_job_keeps_its_evidence),
+        cmocka_unit_test(a_guest_has_the_story_of_its_migration),
         cmocka_unit_test(a_lost_connection_stays_a_lost_connection),
         cmocka_unit_test(an_aborted_job_keeps_who_and_why),
         cmocka_unit_test(a_running_job_is_loaded_as_it_was),
