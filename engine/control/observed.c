@@ -16,6 +16,7 @@
 #include "engine/model/turn/step.h"
 
 enum { REPEATED_MS = 100, SOON_MS = 1000, ARRIVAL_MS = 30000, JUST_ENDED_MS = 2000 };
+enum { START_LATE_MS = 30000 };
 enum { STARTED_MIGRATED = 1, STOPPED_MIGRATED = 3 }; /* libvirt's details of the events */
 
 /* Who gives its migrations, as far as the guest's marks tell. */
@@ -113,13 +114,24 @@ static void observe_soon(struct fleet *f, struct guest *guest, struct moment now
 
 /* ---- events ---- */
 
+/* libvirt lists a copy before it tells that it was started, seconds before on a busy host: a record
+ * that was made from the lists gets the event of its own start later. */
+static bool is_own_start(struct job *job, const struct node *target, struct moment now)
+{
+    bool again = job->stream.start_told || now.mono_ms - job->entered_ms > START_LATE_MS ||
+                 strcmp(job->target, target->name) != 0;
+    job->stream.start_told = true;
+    return !again;
+}
+
 /* A guest has one migration at a time: when another begins, the one before has ended. It brought
  * the guest to its target if its source completed its job, or if the guest now returns there.
  * Returns the node that the guest leaves now; NULL: there was none before, or it goes on. */
 static const struct node *end_earlier(struct fleet *f, struct job *job, const struct node *target,
                                       struct moment now, struct effects *fx)
 {
-    if (job == NULL || job->frozen || now.mono_ms - job->entered_ms <= REPEATED_MS)
+    if (job == NULL || job->frozen || is_own_start(job, target, now) ||
+        now.mono_ms - job->entered_ms <= REPEATED_MS)
         return NULL;
     bool arrived = job->call.over || strcmp(job->source, target->name) == 0;
     struct step_ending ending = {.outcome = OUTCOME_SUCCEEDED, .guest_at = GUEST_AT_TARGET};
@@ -135,7 +147,8 @@ static const struct node *end_earlier(struct fleet *f, struct job *job, const st
 static void arrives(struct fleet *f, const char *uuid, const struct node *target, struct moment now,
                     struct effects *fx)
 {
-    const struct node *from = end_earlier(f, fleet_observed_job(f, uuid), target, now, fx);
+    struct job *job = fleet_observed_job(f, uuid);
+    const struct node *from = end_earlier(f, job, target, now, fx);
     struct guest *guest = fleet_guest(f, uuid); /* forgotten with that, if no node had it */
     if (guest == NULL)
         return;
@@ -144,6 +157,9 @@ static void arrives(struct fleet *f, const char *uuid, const struct node *target
     if (from == NULL || from == target || is_known(f, guest, target->name))
         return;
     record(f, guest, from, target, now, fx);
+    job = fleet_observed_job(f, uuid);
+    if (job != NULL)
+        job->stream.start_told = true;
 }
 
 /* The end of a migration that is recorded: its last event may come after it. */

@@ -183,6 +183,29 @@ static void two_lists_show_it_and_both_nodes_confirm_it(void **state)
     core_free(w);
 }
 
+/* A busy host lists the copy long before it tells that it was started. */
+static void the_event_of_its_own_start_may_come_after_the_lists(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    w->target = CORE_INCOMING;
+    w->job_type = HV_JOB_UNBOUNDED;
+    w->job_operation = HV_OPERATION_MIGRATION_OUT;
+    lists(w, "h2", HV_STATE_PAUSED, HV_PAUSED_MIGRATION);
+    core_advance(w, 3000);
+    struct job *job = recorded(w);
+    assert_non_null(job);
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_ptr_equal(recorded(w), job);
+    assert_false(phase_is_final(job->phase));
+    core_advance(w, 1000);
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED); /* and this is another one */
+    assert_int_equal(job->result.outcome, OUTCOME_FAILED);
+    assert_ptr_not_equal(fleet_observed_job(w->fleet, CORE_GUEST), job);
+    nothing_was_ordered(w);
+    core_free(w);
+}
+
 static void a_list_of_the_past_is_not_believed(void **state)
 {
     (void)state;
@@ -545,6 +568,7 @@ TEST_FILE(test_observed)
         cmocka_unit_test(other_starts_are_no_migration),
         cmocka_unit_test(what_ferrys_own_target_receives_is_ferrys),
         cmocka_unit_test(two_lists_show_it_and_both_nodes_confirm_it),
+        cmocka_unit_test(the_event_of_its_own_start_may_come_after_the_lists),
         cmocka_unit_test(a_list_of_the_past_is_not_believed),
         cmocka_unit_test(a_post_copy_is_paired_the_right_way),
         cmocka_unit_test(one_whose_arrival_was_not_seen_is_recorded_afterwards),
