@@ -161,10 +161,10 @@ disks_full) # there is room for half of it
     begin_disks
     ends source 60 data 'storage-no-space'
     ;;
-disks_small) # big enough when it was looked at, cut short before the target opens it
+disks_small) # big enough when it was looked at, cut short by libvirt's hook on h2 before QEMU opens it
+    UNDO+=("remove_hook h2")
+    add_hook h2 "[ \"\$1/\$2\" != g-f/prepare ] || truncate -s 4M $IMAGES/f2.img"
     begin_disks
-    wait_phase "$job" 'TargetReady' 20
-    host_run h2 truncate -s 4M $IMAGES/f2.img
     ends source 60 control 'destination-volume-too-small'
     ;;
 disks_kill_target_libvirtd)

@@ -13,26 +13,17 @@ doctor_says() { # PATTERN: on h2 itself
     text=$(host_tool h2 "$FERRY" doctor --config "$TEST_DIR/h2.yaml" -o json 2>&1 || true)
     grep -q "$1" <<<"$text" || fail "doctor does not say '$1': $text"
 }
-restart_daemon() {
-    libvirtd_stop h2
-    libvirtd_start h2
-    libvirtd_wait h2
-}
-remove_hook() {
-    host_tool h2 rm -rf /etc/libvirt/hooks
-    restart_daemon
-}
 [ ! -e "$LAB/h2/etc/hooks" ] || fail 'h2 has hooks already'
 boot_as h1 g-f 64 'ws=8 rate=2 hb=200' "$(with_metadata "<ferry:label key='tier' value='f'/>")"
 doctor_says 'no hook'
-UNDO+=(remove_hook)
+UNDO+=('remove_hook h2')
 host_tool h2 mkdir -p /etc/libvirt/hooks/qemu.d
 sed "s|/var/lib/ferry-hook|$SEEN|; s|/etc/ferry/hook.conf|$SEEN/hook.conf|" "$LAB_SCRIPTS/../../packaging/hooks/ferry" |
     host_tool h2 sh -c "cat >$HOOK && chmod 755 $HOOK"
 host_tool h2 mkdir -p "$SEEN"
 sleep 1
 doctor_says 'not loaded'
-restart_daemon
+restart_daemon h2
 doctor_says '"loaded"'
 start_ferry
 wait_condition g-f LiveMigratable 'True '

@@ -127,6 +127,22 @@ unstage_capabilities() { # HOST FILE
     libvirtd_wait "$1"
 }
 
+restart_daemon() { # HOST
+    libvirtd_stop "$1"
+    libvirtd_start "$1"
+    libvirtd_wait "$1"
+}
+# add_hook HOST SCRIPT: a hook of that host's libvirtd, which reads it when it starts; undone by remove_hook.
+add_hook() {
+    host_tool "$1" mkdir -p /etc/libvirt/hooks
+    printf '#!/bin/sh\n%s\n' "$2" | host_tool "$1" sh -c 'cat >/etc/libvirt/hooks/qemu && chmod 755 /etc/libvirt/hooks/qemu'
+    restart_daemon "$1"
+}
+remove_hook() { # HOST
+    host_tool "$1" rm -rf /etc/libvirt/hooks
+    restart_daemon "$1"
+}
+
 break_host() { # FAULT HOST [ARGUMENT]: the host is healed when the test ends
     [[ $1 == *-qemu ]] || BROKEN+=("$2")
     note "fault: $*"
