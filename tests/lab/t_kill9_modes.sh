@@ -2,7 +2,7 @@
 # kill9_modes: Ferry is killed in every mode of a move, and goes on with it when it comes back
 # cases: recovery
 # full: postcopy precopy switch paused disks autoconverge postcopy_abort moments_1 moments_2 moments_3 postcopy_at_after-intent-commit postcopy_at_before-call postcopy_at_after-call postcopy_at_before-outcome-commit postcopy_at_during-adoption paused_at_after-intent-commit paused_at_before-call paused_at_after-call paused_at_before-outcome-commit paused_at_during-adoption disks_at_after-intent-commit disks_at_before-call disks_at_after-call disks_at_before-outcome-commit disks_at_during-adoption
-# long: recovery=40
+# long: recovery=40 moments_1=200 moments_2=200 moments_3=200
 #
 # MODE_at_POINT: killed from inside, at a point of base/fault.def behind the hand-off (those before
 # it know no mode: t_kill9.sh). moments: ten of them, whenever.
