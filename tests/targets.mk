@@ -252,6 +252,14 @@ bench-metrics: ## what a page of metrics costs, beside prometheus-cpp and client
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/metrics/render
 	@RENDER="$(abspath $(BUILD)/gcc/bench/metrics/render)" bench/metrics/run
 
+$(B)/bench/watch/watch: $(B)/bench/watch/watch.o $(B)/libferry.a
+	@echo "  LINK $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+.PHONY: bench-watch
+bench-watch: ## a list of 50,000 guests against writing it once, 200 watches of 1,000 changes a second against one
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/bench/watch/watch
+	@WATCH="$(abspath $(BUILD)/gcc/bench/watch/watch)" bench/watch/run $(BENCH)
+
 # --- documents and form ----------------------------------------------------------------------
 
 $(B)/tools/docs: $(B)/tools/docs.o $(B)/tools/docs_architecture.o $(B)/tools/docs_causes.o

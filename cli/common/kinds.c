@@ -9,18 +9,45 @@
 #include "base/own.h"
 #include "base/text.h"
 
+/* The kinds of the API. */
+enum served {
+#define KIND(id, ...) SERVED_##id,
+#include "exporter/api/kinds.def"
+#undef KIND
+    SERVED_COUNT
+};
 static const struct {
-    const char *name, *plural, *abbreviation, *aliases, *prefix;
+    const char *plural, *name, *api_version;
     bool namespaced;
+} served_kinds[SERVED_COUNT] = {
+#define KIND(id, plural, singular, kind, api_version, namespaced, short_names, verbs) \
+    [SERVED_##id] = {plural, kind, api_version, namespaced},
+#include "exporter/api/kinds.def"
+#undef KIND
+};
+static const struct {
+    enum served served;
+    const char *abbreviation, *aliases;
     enum kind_edit edit;
     const char *noun, *keep;
 } kinds[KIND_COUNT] = {
-#define KIND(id, name, plural, abbreviation, aliases, prefix, namespaced, edit, noun, keep) \
-    [KIND_##id] = {name,       plural,           abbreviation, aliases, prefix,             \
-                   namespaced, KIND_EDIT_##edit, noun,         keep},
+#define KIND(id, served, abbreviation, aliases, edit, noun, keep) \
+    [KIND_##id] = {SERVED_##served, abbreviation, aliases, KIND_EDIT_##edit, noun, keep},
 #include "cli/common/kinds.def"
 #undef KIND
 };
+
+static const char *plural_of(enum kind kind)
+{
+    return served_kinds[kinds[kind].served].plural;
+}
+
+/* "/apis/kubevirt.io/v1": the group's path. */
+static void add_prefix(struct buf *path, enum kind kind)
+{
+    const char *version = kind_api_version(kind);
+    buf_addf(path, "%s/%s", strchr(version, '/') != NULL ? "/apis" : "/api", version);
+}
 
 static bool is_among(const char *words, const char *word)
 {
@@ -37,7 +64,7 @@ static bool is_among(const char *words, const char *word)
 static bool find_kind(const char *word, enum kind *out_kind)
 {
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        if (text_equal(kinds[kind].plural, word) || text_equal(kinds[kind].abbreviation, word) ||
+        if (text_equal(plural_of(kind), word) || text_equal(kinds[kind].abbreviation, word) ||
             is_among(kinds[kind].aliases, word)) {
             *out_kind = kind;
             return true;
@@ -151,7 +178,7 @@ const char *kind_keep(enum kind kind)
 const char *kind_name(enum kind kind)
 {
     assert(kind < KIND_COUNT);
-    return kinds[kind].name;
+    return served_kinds[kinds[kind].served].name;
 }
 
 enum kind_edit kind_edit(enum kind kind)
@@ -163,8 +190,7 @@ enum kind_edit kind_edit(enum kind kind)
 const char *kind_api_version(enum kind kind)
 {
     assert(kind < KIND_COUNT);
-    const char *prefix = kinds[kind].prefix;
-    return prefix + (text_has_prefix(prefix, "/apis/") ? strlen("/apis/") : strlen("/api/"));
+    return served_kinds[kinds[kind].served].api_version;
 }
 
 bool kind_from_document(const char *api_version, const char *name, enum kind *out_kind,
@@ -172,8 +198,8 @@ bool kind_from_document(const char *api_version, const char *name, enum kind *ou
 {
     const char *names[KIND_COUNT];
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        names[kind] = kinds[kind].name;
-        if (!text_equal(kinds[kind].name, name))
+        names[kind] = kind_name(kind);
+        if (!text_equal(names[kind], name))
             continue;
         if (!text_equal(kind_api_version(kind), api_version))
             return err_set(err, ERR_INVALID, "apiVersion of a %s is '%s', not '%.60s'", name,
@@ -190,7 +216,7 @@ bool kind_from_document(const char *api_version, const char *name, enum kind *ou
 bool kind_is_namespaced(enum kind kind)
 {
     assert(kind < KIND_COUNT);
-    return kinds[kind].namespaced;
+    return served_kinds[kinds[kind].served].namespaced;
 }
 
 static void add_encoded(struct buf *buf, const char *text)
@@ -235,7 +261,8 @@ bool kind_check_path(const char *ns, char *out_path, struct err *err)
     if (*ns == '\0')
         return err_set(err, ERR_INVALID, "the namespace is empty");
     buf_init(&buf, KINDS_PATH_MAX);
-    buf_addf(&buf, "%s/namespaces/", kinds[KIND_DRAIN].prefix);
+    add_prefix(&buf, KIND_DRAIN);
+    buf_add(&buf, "/namespaces/");
     add_encoded(&buf, ns);
     buf_add(&buf, "/checks");
     return take_path(&buf, out_path, err);
@@ -249,12 +276,12 @@ bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path,
                        ns != NULL && *ns == '\0' ? "namespace" : "name");
     struct buf buf;
     buf_init(&buf, KINDS_PATH_MAX);
-    buf_add(&buf, kinds[kind].prefix);
-    if (kinds[kind].namespaced && ns != NULL) {
+    add_prefix(&buf, kind);
+    if (kind_is_namespaced(kind) && ns != NULL) {
         buf_add(&buf, "/namespaces/");
         add_encoded(&buf, ns);
     }
-    buf_addf(&buf, "/%s", kinds[kind].plural);
+    buf_addf(&buf, "/%s", plural_of(kind));
     if (name != NULL) {
         buf_add(&buf, "/");
         add_encoded(&buf, name);

@@ -10,8 +10,7 @@
 enum { KINDS_PATH_MAX = 2048 };
 
 enum kind {
-#define KIND(id, name, plural, abbreviation, aliases, prefix, namespaced, edit, noun, keep) \
-    KIND_##id,
+#define KIND(id, served, abbreviation, aliases, edit, noun, keep) KIND_##id,
 #include "cli/common/kinds.def"
 #undef KIND
     KIND_COUNT

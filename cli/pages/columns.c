@@ -1,5 +1,5 @@
-/* columns.c - see columns.h. A column has a function that reads it from an API object, and when it
- * is shown. */
+/* columns.c - see columns.h. The columns are rows of exporter/api/columns.def; those that are more
+ * than the text at a path have a function here (how.def). */
 #include "cli/pages/columns.h"
 
 #include <stdio.h>
@@ -14,12 +14,12 @@ enum { CELL = TABLE_CELL_MAX };
 
 typedef void column_fn(struct json_object *object, int64_t now_ms, char *out_cell);
 
-struct column {
-    const char *title;
+struct column { /* a row of exporter/api/columns.def */
+    int kind;
+    const char *title;                 /* "": not here */
     enum { ALWAYS, ROOMY, WIDE } when; /* ROOMY: if it fits */
-    bool is_phase;                     /* coloured as a phase */
+    int how;
     const char *path;
-    column_fn *fill; /* NULL: the text at path */
 };
 
 /* Like the STATUS of a pod: a condition that needs an operator replaces the phase. */
@@ -63,18 +63,6 @@ static void fill_took(struct json_object *object, int64_t now_ms, char *out_cell
     int64_t ended = view_time(object, "status.migrationState.endTimestamp");
     if (began != 0)
         human_duration((ended != 0 ? ended : now_ms) - began, out_cell);
-}
-
-static void fill_from(struct json_object *object, int64_t now_ms, char *out_cell)
-{
-    (void)now_ms;
-    table_clean(out_cell, CELL, view_text(object, "status.migrationState.sourceNode"));
-}
-
-static void fill_to(struct json_object *object, int64_t now_ms, char *out_cell)
-{
-    (void)now_ms;
-    table_clean(out_cell, CELL, view_text(object, "status.migrationState.targetNode"));
 }
 
 /* The failure reason, or the pending reason. */
@@ -243,151 +231,91 @@ static void fill_about(struct json_object *object, int64_t now_ms, char *out_cel
     table_clean(out_cell, CELL, text);
 }
 
-static const struct column migration_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"PHASE", ALWAYS, true, NULL, fill_status},
-    {"GUEST", ALWAYS, false, "spec.vmiName", NULL},
-    {"FROM", ALWAYS, false, NULL, fill_from},
-    {"TO", ALWAYS, false, NULL, fill_to},
-    {"MODE", ROOMY, false, "status.migrationState.mode", NULL},
-    {"DONE", ROOMY, false, NULL, fill_progress},
-    {"TOOK", ROOMY, false, NULL, fill_took},
-    {"AGE", ALWAYS, false, NULL, fill_age},
-    {"POLICY", WIDE, false, "status.ferry.policy", NULL},
-    {"OUTCOME", WIDE, false, "status.ferry.outcome", NULL},
-    {"PLANE", WIDE, false, "status.ferry.verdict.plane", NULL},
-    {"CAUSE", WIDE, false, "status.ferry.verdict.cause", NULL},
-    {"GUEST AT", WIDE, false, "status.ferry.guestAt", NULL},
-    {"ABORT", WIDE, false, "status.migrationState.abortStatus", NULL},
-    {"REASON", WIDE, false, NULL, fill_reason},
-};
-static const struct column guest_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"PHASE", ALWAYS, true, "status.phase", NULL},
-    {"NODE", ALWAYS, false, "status.nodeName", NULL},
-    {"STATE", ALWAYS, false, NULL, fill_state},
-    {"MEMORY", ALWAYS, false, NULL, fill_memory},
-    {"CPUS", ROOMY, false, "spec.domain.cpu.cores", NULL},
-    {"MIGRATABLE", WIDE, false, NULL, fill_migratable},
-    {"EVICTION", WIDE, false, "spec.evictionStrategy", NULL},
-    {"MIGRATION", WIDE, false, "status.ferry.migration", NULL},
-    {"UUID", WIDE, false, "metadata.uid", NULL},
-};
-static const struct column node_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"STATUS", ALWAYS, true, NULL, fill_ready},
-    {"GUESTS", ALWAYS, false, "status.ferry.guests", NULL},
-    {"CPUS", ALWAYS, false, "status.capacity.cpu", NULL},
-    {"MEMORY", ALWAYS, false, NULL, fill_capacity},
-    {"LIBVIRT", ROOMY, false, "status.ferry.libvirtVersion", NULL},
-    {"QEMU", ROOMY, false, "status.ferry.qemuVersion", NULL},
-    {"AGE", ALWAYS, false, NULL, fill_age},
-    {"CPU MODEL", WIDE, false, "status.ferry.cpuModel", NULL},
-    {"DRAIN", WIDE, false, "status.ferry.drain", NULL},
-    {"ERROR", WIDE, false, "status.ferry.error", NULL},
-    {"URI", WIDE, false, "status.ferry.uri", NULL},
-};
-static const struct column policy_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"MATCHES", ALWAYS, false, NULL, fill_selectors},
-    {"SETS", ALWAYS, false, NULL, fill_sets},
-    {"AGE", ALWAYS, false, NULL, fill_age},
-};
-static const struct column quota_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"HARD", ALWAYS, false, NULL, fill_hard},
-    {"USED", ALWAYS, false, NULL, fill_used},
-    {"AGE", ALWAYS, false, NULL, fill_age},
-};
-static const struct column namespace_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"LABELS", ALWAYS, false, NULL, fill_labels},
-    {"AGE", ALWAYS, false, NULL, fill_age},
-};
-static const struct column drain_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"STATE", ALWAYS, true, "status.state", NULL},
-    {"NODE", ALWAYS, false, "spec.nodeName", NULL},
-    {"MOVED", ALWAYS, false, NULL, fill_moved},
-    {"BLOCKED", ALWAYS, false, "status.blocked", NULL},
-    {"ETA", ALWAYS, false, NULL, fill_eta},
-    {"AGE", ALWAYS, false, NULL, fill_age},
-    {"DEADLINE", WIDE, false, "status.deadline", NULL},
-};
-static const struct column incident_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"STATE", ALWAYS, true, "status.state", NULL},
-    {"KIND", ALWAYS, false, "status.kind", NULL},
-    {"GUEST", ALWAYS, false, "spec.vmiName", NULL},
-    {"NODE", ROOMY, false, "status.nodeName", NULL},
-    {"CAUSE", ALWAYS, false, "status.cause", NULL},
-    {"AGE", ALWAYS, false, NULL, fill_age},
-    {"PLANE", WIDE, false, "status.plane", NULL},
-    {"CLOSED", WIDE, false, "status.closedAt", NULL},
-    {"BY", WIDE, false, "status.closedBy", NULL},
-};
-static const struct column token_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL},
-    {"ROLE", ALWAYS, false, "spec.role", NULL},
-    {"NAMESPACE", ALWAYS, false, "spec.namespace", NULL},
-    {"EXPIRES", ALWAYS, false, "spec.expires", NULL},
-    {"AGE", ALWAYS, false, NULL, fill_age},
-};
-static const struct column pod_columns[] = {
-    {"NAME", ALWAYS, false, "metadata.name", NULL}, {"STATUS", ALWAYS, true, "status.phase", NULL},
-    {"NODE", ALWAYS, false, "spec.nodeName", NULL}, {"AGE", ALWAYS, false, NULL, fill_age},
-    {"LABELS", WIDE, false, NULL, fill_labels},
-};
-static const struct column event_columns[] = {
-    {"LAST SEEN", ALWAYS, false, NULL, fill_last_seen},
-    {"TYPE", ALWAYS, false, "type", NULL},
-    {"REASON", ALWAYS, false, "reason", NULL},
-    {"OBJECT", ALWAYS, false, NULL, fill_about},
-    {"COUNT", WIDE, false, "count", NULL},
-    {"MESSAGE", ALWAYS, false, "message", NULL},
+/* Warnings of a node, by name. */
+static void fill_warnings(struct json_object *object, int64_t now_ms, char *out_cell)
+{
+    (void)now_ms;
+    struct buf text;
+    buf_init(&text, CELL);
+    for (size_t i = 0; i < view_count(object, "status.ferry.warnings"); i++)
+        buf_addf(&text, "%s%s", i > 0 ? "," : "",
+                 view_text(view_element(object, "status.ferry.warnings", i), "name"));
+    table_clean(out_cell, CELL, text.length > 0 ? text.data : "");
+    buf_fini(&text);
+}
+
+/* By `how` of columns.def. */
+enum how {
+#define HOW(how, fill, is_phase) HOW_##how,
+#include "cli/pages/how.def"
+#undef HOW
+    HOW_COUNT
 };
 static const struct {
-    const struct column *columns;
-    size_t n;
-} layouts[KIND_COUNT] = {
-    [KIND_MIGRATION] = {migration_columns, COUNT(migration_columns)},
-    [KIND_GUEST] = {guest_columns, COUNT(guest_columns)},
-    [KIND_NODE] = {node_columns, COUNT(node_columns)},
-    [KIND_POLICY] = {policy_columns, COUNT(policy_columns)},
-    [KIND_QUOTA] = {quota_columns, COUNT(quota_columns)},
-    [KIND_NAMESPACE] = {namespace_columns, COUNT(namespace_columns)},
-    [KIND_DRAIN] = {drain_columns, COUNT(drain_columns)},
-    [KIND_INCIDENT] = {incident_columns, COUNT(incident_columns)},
-    [KIND_TOKEN] = {token_columns, COUNT(token_columns)},
-    [KIND_POD] = {pod_columns, COUNT(pod_columns)},
-    [KIND_EVENT] = {event_columns, COUNT(event_columns)},
+    column_fn *fill;
+    bool is_phase;
+} hows[HOW_COUNT] = {
+#define HOW(how, fill, is_phase) [HOW_##how] = {fill, is_phase},
+#include "cli/pages/how.def"
+#undef HOW
+};
+
+/* The kinds of the API that `ferry get` knows, by their names there. */
+enum {
+    OF_MIGRATION = KIND_MIGRATION,
+    OF_INSTANCE = KIND_GUEST,
+    OF_NODE = KIND_NODE,
+    OF_POD = KIND_POD,
+    OF_POLICY = KIND_POLICY,
+    OF_QUOTA = KIND_QUOTA,
+    OF_NAMESPACE = KIND_NAMESPACE,
+    OF_DRAIN = KIND_DRAIN,
+    OF_INCIDENT = KIND_INCIDENT,
+    OF_TOKEN = KIND_TOKEN,
+    OF_EVENT = KIND_EVENT,
+    OF_SERVICE = KIND_COUNT,
+    OF_DISRUPTION_BUDGET = KIND_COUNT,
+    OF_NODE_METRICS = KIND_COUNT,
+    OF_POD_METRICS = KIND_COUNT,
+};
+static const struct column columns[] = {
+#define COLUMN(kind, name, type, wide, title, when, how, path, help) \
+    {OF_##kind, title, when, HOW_##how, path},
+#include "exporter/api/columns.def"
+#undef COLUMN
 };
 
 /* The columns to show; NAMESPACE first when listing all namespaces. */
 static size_t choose(const struct columns *choice, struct column *out_columns)
 {
-    static const struct column ns = {"NAMESPACE", ALWAYS, false, "metadata.namespace", NULL};
+    static const struct column first[] = {
+        {KIND_COUNT, "NAMESPACE", ALWAYS, HOW_TEXT, "metadata.namespace"},
+        {KIND_COUNT, "NAME", ALWAYS, HOW_TEXT, "metadata.name"},
+    };
     size_t n = 0;
     if (choice->all_namespaces && kind_is_namespaced(choice->kind))
-        out_columns[n++] = ns;
-    for (size_t i = 0; i < layouts[choice->kind].n; i++)
-        if (layouts[choice->kind].columns[i].when != WIDE || choice->wide)
-            out_columns[n++] = layouts[choice->kind].columns[i];
+        out_columns[n++] = first[0];
+    if (choice->kind != KIND_EVENT) /* nobody asks for one by its name */
+        out_columns[n++] = first[1];
+    for (size_t i = 0; i < COUNT(columns); i++)
+        if (columns[i].kind == (int)choice->kind && columns[i].title[0] != '\0' &&
+            (columns[i].when != WIDE || choice->wide))
+            out_columns[n++] = columns[i];
     return n;
 }
 
-static void add_object(struct table *table, const struct column *columns, size_t n,
+static void add_object(struct table *table, const struct column *chosen, size_t n,
                        struct json_object *object, int64_t now_ms)
 {
     table_add_row(table);
     for (size_t i = 0; i < n; i++) {
         char cell[CELL] = "";
-        if (columns[i].fill != NULL)
-            columns[i].fill(object, now_ms, cell);
+        if (hows[chosen[i].how].fill != NULL)
+            hows[chosen[i].how].fill(object, now_ms, cell);
         else
-            table_clean(cell, sizeof cell, view_text(object, columns[i].path));
+            table_clean(cell, sizeof cell, view_text(object, chosen[i].path));
         table_set(table, i, cell);
-        if (columns[i].is_phase)
+        if (hows[chosen[i].how].is_phase)
             table_colour(table, i, colour_of_phase(cell));
     }
 }
@@ -395,22 +323,22 @@ static void add_object(struct table *table, const struct column *columns, size_t
 size_t columns_render(const struct columns *choice, struct json_object *answer,
                       const struct page_style *style, struct buf *out)
 {
-    struct column columns[TABLE_COLUMNS_MAX];
+    struct column chosen[TABLE_COLUMNS_MAX];
     const char *titles[TABLE_COLUMNS_MAX] = {NULL};
-    size_t n = choose(choice, columns);
+    size_t n = choose(choice, chosen);
     for (size_t i = 0; i < n; i++)
-        titles[i] = columns[i].title;
+        titles[i] = chosen[i].title;
     struct table table;
     table_init(&table, titles, n);
     table.is_untitled = choice->is_untitled;
     table.widths = choice->widths;
     for (size_t i = 0; i < n; i++)
-        table.optional[i] = columns[i].when == ROOMY;
+        table.optional[i] = chosen[i].when == ROOMY;
     bool is_list = json_at(answer, "items") != NULL;
     if (!is_list)
-        add_object(&table, columns, n, answer, choice->now_ms);
+        add_object(&table, chosen, n, answer, choice->now_ms);
     for (size_t i = 0; is_list && i < view_count(answer, "items"); i++)
-        add_object(&table, columns, n, view_element(answer, "items", i), choice->now_ms);
+        add_object(&table, chosen, n, view_element(answer, "items", i), choice->now_ms);
     size_t rows = table.n_rows;
     if (rows > 0 && !table_render(&table, choice->wide ? 0 : style->width, style->coloured, out))
         out->failed = true;

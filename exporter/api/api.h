@@ -33,17 +33,10 @@ void reply_deleted(struct http_reply *reply, enum api_kind kind, const char *nam
 
 /* ---- objects: api_migration.c, api_move.c, api_instance.c, api_node.c, api_pod.c,
  * api_stored.c ---- */
-struct api_column {
-    const char *name, *type; /* string | integer | date */
-    int priority;            /* 0: always, 1: wide only */
-    const char *help;
-};
 /* How the objects of a kind are found and shown. Objects are numbered as in the snapshot; is_there
  * selects the numbers of this kind. */
 struct api_passed;
 struct api_view {
-    const struct api_column *columns; /* after Name */
-    size_t n_columns;
     size_t (*count)(const struct snapshot *s);
     const char *(*ns)(const struct snapshot *s, size_t i); /* NULL for kinds without */
     const char *(*name)(const struct snapshot *s, size_t i);
@@ -52,6 +45,7 @@ struct api_view {
     bool (*is_same)(const struct snapshot *a, size_t i, const struct snapshot *b, size_t j);
     struct json_object *(*labels)(const struct snapshot *s, size_t i); /* new; may be NULL */
     struct json_object *(*object)(const struct snapshot *s, size_t i); /* new */
+    /* In the order of columns.def, without the name. */
     void (*add_cells)(const struct snapshot *s, size_t i, int64_t now_ms,
                       struct json_object *cells);
     bool (*is_there)(const struct snapshot *s, size_t i); /* NULL: all */
@@ -143,8 +137,6 @@ enum api_rows { API_ROW_METADATA, API_ROW_OBJECT, API_ROW_NONE };
     "\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":" /* and a "}" */
 struct api_list {
     enum api_kind kind;
-    const struct api_column *columns;
-    size_t n_columns;
     bool as_table;
     enum api_rows rows;
     size_t n;
@@ -152,8 +144,7 @@ struct api_list {
     struct buf text;
 };
 /* Chooses list or Table from the request. resource_version: of the whole list. */
-void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_column *columns,
-                    size_t n_columns, const struct http_request *request,
+void api_list_begin(struct api_list *list, enum api_kind kind, const struct http_request *request,
                     uint64_t resource_version);
 /* Takes both; cells (without the name) are used by tables only. */
 void api_list_add(struct api_list *list, struct json_object *take_object,
@@ -172,8 +163,8 @@ struct api_page {
 void api_list_end(struct api_list *list, const struct api_page *page);
 bool api_wants_table(const struct http_request *request);
 bool api_wants_watch(const struct http_request *request);
-/* The columnDefinitions of a Table, a JSON array. */
-void api_add_columns(struct buf *text, const struct api_column *columns, size_t n_columns);
+/* The columnDefinitions of a Table, a JSON array: columns.def. */
+void api_add_columns(struct buf *text, enum api_kind kind);
 enum api_rows api_rows_wanted(const struct http_request *request);
 /* The request asks for changes (watch.c). */
 void serve_watch(const struct api_call *call, struct http_reply *out_reply);

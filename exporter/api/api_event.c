@@ -8,15 +8,6 @@
 
 enum { EVENTS_MAX = 500 };
 
-static const struct api_column columns[] = {
-    {"Last Seen", "string", 0, "Age."},
-    {"Type", "string", 0, "Normal or Warning."},
-    {"Reason", "string", 0, "Reason of the event."},
-    {"Object", "string", 0, "The object involved."},
-    {"Message", "string", 0, "The event."},
-    {"Count", "integer", 1, "Number of occurrences."},
-};
-
 struct search {
     struct api_list list;
     const char *ns; /* NULL: all */
@@ -105,11 +96,12 @@ static struct json_object *cells_of(const struct store_event *row, int64_t now_m
     char age[API_SHORT_TEXT_MAX], about[SNAPSHOT_NAME_MAX + 64];
     api_age_text(row->at_ms, now_ms, age);
     (void)snprintf(about, sizeof about, "%.60s/%s", row->kind, row->name);
-    const char *const texts[] = {age, row->type, row->reason, about, row->message};
+    const char *const texts[] = {age, row->type, row->reason, about};
     struct json_object *cells = json_object_new_array();
     for (size_t i = 0; i < COUNT(texts); i++)
         json_add_text(cells, "", texts[i]);
     json_add_i64(cells, "", row->count > 0 ? row->count : 1);
+    json_add_text(cells, "", row->message);
     return cells;
 }
 
@@ -211,7 +203,7 @@ void serve_events(const struct api_call *call, struct http_reply *out_reply)
         return;
     }
     forget_node_uid(&search);
-    api_list_begin(&search.list, KIND_EVENT, columns, COUNT(columns), call->request,
+    api_list_begin(&search.list, KIND_EVENT, call->request,
                    call->versions == NULL ? 0 : call->versions->newest);
     if (store != NULL && !store->ops->each_event(store, uid_of(&search, call->snapshot), EVENTS_MAX,
                                                  on_event, &search, &err)) {
@@ -232,8 +224,6 @@ static size_t count(const struct snapshot *s)
 }
 
 const struct api_view api_events = {
-    .columns = columns,
-    .n_columns = COUNT(columns),
     .count = count,
     .fields = "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid "
               "type reason"};

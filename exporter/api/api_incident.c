@@ -5,17 +5,6 @@
 
 #include "exporter/api/api.h"
 
-static const struct api_column columns[] = {
-    {"State", "string", 0, "Open, or what closed it."},
-    {"Kind", "string", 0, "Kind of the incident."},
-    {"Guest", "string", 0, "Whose."},
-    {"Node", "string", 0, "Host to check first."},
-    {"Plane", "string", 1, "Plane of the cause."},
-    {"Cause", "string", 0, "Cause in the verdict."},
-    {"By", "string", 1, "Who closed it."},
-    {"Age", "date", 0, "Time since it was opened."},
-};
-
 static size_t count(const struct snapshot *s)
 {
     return s->n_incidents + s->n_incidents_closed;
@@ -86,8 +75,8 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     const char *const texts[] = {
         state_of(incident), incident_kind_name(incident->kind),
         incident->guest,    incident->node,
-        incident->plane,    incident->cause,
-        incident->by,       age,
+        incident->cause,    age,
+        incident->plane,    incident->by,
     };
     for (size_t t = 0; t < COUNT(texts); t++)
         json_add_text(cells, "", texts[t]);
@@ -110,9 +99,7 @@ static const char *field(const struct snapshot *s, size_t i, const char *key)
     return NULL;
 }
 
-const struct api_view api_incidents = {.columns = columns,
-                                       .n_columns = COUNT(columns),
-                                       .count = count,
+const struct api_view api_incidents = {.count = count,
                                        .ns = ns,
                                        .name = name,
                                        .uid = uid,

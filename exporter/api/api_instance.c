@@ -344,14 +344,6 @@ static void add_annotations(struct json_object *metadata, const struct migratabl
 
 /* ---- as a kind ---- */
 
-static const struct api_column columns[] = {
-    {"Age", "date", 0, "Time since Ferry first saw the guest."},
-    {"Phase", "string", 0, "KubeVirt's phase."},
-    {"Node", "string", 0, "Host that owns the guest."},
-    {"State", "string", 0, "Libvirt's state and reason."},
-    {"Migration", "string", 1, "Its newest migration."},
-};
-
 static size_t count(const struct snapshot *s)
 {
     return s->n_guests;
@@ -423,8 +415,8 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     char age[API_SHORT_TEXT_MAX], state[HV_TEXT_MAX];
     api_age_text(guest->first_seen_ms, now_ms, age);
     hv_state_text(guest->state, guest->reason, state);
-    const char *const texts[COUNT(columns)] = {age, phase_of(guest), guest->node, state,
-                                               job == NULL ? "" : job->name};
+    const char *const texts[] = {age, phase_of(guest), guest->node, state,
+                                 job == NULL ? "" : job->name};
     for (size_t c = 0; c < COUNT(texts); c++)
         json_add_text(cells, "", texts[c]);
 }
@@ -434,9 +426,7 @@ static const char *field(const struct snapshot *s, size_t i, const char *key)
     return strcmp(key, "status.nodeName") == 0 ? s->guests[i].node : phase_of(&s->guests[i]);
 }
 
-const struct api_view api_instances = {.columns = columns,
-                                       .n_columns = COUNT(columns),
-                                       .count = count,
+const struct api_view api_instances = {.count = count,
                                        .ns = ns,
                                        .name = name,
                                        .uid = uid,

@@ -54,8 +54,20 @@ enum api_rows api_rows_wanted(const struct http_request *request)
 
 /* ---- writing ---- */
 
-static void add_column(struct json_object *columns, const struct api_column *column,
-                       const char *format)
+struct column {
+    enum api_kind kind;
+    const char *name, *type; /* string | integer | date */
+    int priority;            /* 0: always, 1: wide only */
+    const char *help;
+};
+static const struct column table_columns[] = {
+#define COLUMN(kind, name, type, wide, title, when, how, path, help) \
+    {KIND_##kind, name, type, wide, help},
+#include "exporter/api/columns.def"
+#undef COLUMN
+};
+
+static void add_column(struct json_object *columns, const struct column *column, const char *format)
 {
     struct json_object *c = json_add_object(columns, "");
     json_add_text(c, "name", column->name);
@@ -65,29 +77,28 @@ static void add_column(struct json_object *columns, const struct api_column *col
     json_add_i64(c, "priority", column->priority);
 }
 
-void api_add_columns(struct buf *text, const struct api_column *columns, size_t n_columns)
+void api_add_columns(struct buf *text, enum api_kind kind)
 {
-    static const struct api_column name = {"Name", "string", 0, "Name of the object."};
+    static const struct column name = {KIND_NONE, "Name", "string", 0, "Name of the object."};
     OWNED(json_object) all = json_object_new_array();
     add_column(all, &name, "name");
-    for (size_t i = 0; i < n_columns; i++)
-        add_column(all, &columns[i], "");
+    for (size_t i = 0; i < COUNT(table_columns); i++)
+        if (table_columns[i].kind == kind && table_columns[i].name[0] != '\0')
+            add_column(all, &table_columns[i], "");
     api_add_json(text, all);
 }
 
 static void begin_table(struct api_list *list)
 {
     buf_add(&list->text, "\"columnDefinitions\":");
-    api_add_columns(&list->text, list->columns, list->n_columns);
+    api_add_columns(&list->text, list->kind);
     buf_add(&list->text, ",\"rows\":[");
 }
 
-void api_list_begin(struct api_list *list, enum api_kind kind, const struct api_column *columns,
-                    size_t n_columns, const struct http_request *request, uint64_t resource_version)
+void api_list_begin(struct api_list *list, enum api_kind kind, const struct http_request *request,
+                    uint64_t resource_version)
 {
     *list = (struct api_list){.kind = kind,
-                              .columns = columns,
-                              .n_columns = n_columns,
                               .resource_version = resource_version,
                               .as_table = api_wants_table(request),
                               .rows = api_rows_wanted(request)};
@@ -201,8 +212,7 @@ void serve_get(const struct api_call *call, struct http_reply *out_reply)
         reply_not_found(out_reply, call->kind, call->request->name);
     } else if (api_wants_table(call->request)) {
         struct api_list list;
-        api_list_begin(&list, call->kind, view->columns, view->n_columns, call->request,
-                       call->versions->newest);
+        api_list_begin(&list, call->kind, call->request, call->versions->newest);
         api_list_add_nth(&list, call->versions, i, clock_wall_ms(call->x->clock));
         api_list_end(&list, NULL);
         reply_buf(out_reply, 200, &list.text);

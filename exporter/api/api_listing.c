@@ -210,8 +210,7 @@ void serve_list(const struct api_call *call, struct http_reply *out_reply)
         listing_free(l);
         return;
     }
-    api_list_begin(&l->list, call->kind, l->view->columns, l->view->n_columns, call->request,
-                   l->versions->newest);
+    api_list_begin(&l->list, call->kind, call->request, l->versions->newest);
     advance(l, FIRST_BYTES, FIRST_OBJECTS);
     send(l, out_reply);
 }

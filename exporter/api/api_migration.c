@@ -398,21 +398,6 @@ static bool passed(const struct snapshot *before, size_t was, const struct snaps
 
 /* ---- as a kind ---- */
 
-static const struct api_column columns[] = {
-    {"Phase", "string", 0, "Phase of the migration."},
-    {"VMI", "string", 0, "The guest."},
-    {"Source", "string", 0, "Source host."},
-    {"Target", "string", 0, "Target host."},
-    {"Mode", "string", 0, "Migration mode."},
-    {"Remaining", "string", 0, "Data remaining."},
-    {"Age", "date", 0, "Time since the request."},
-    {"Outcome", "string", 1, "Outcome."},
-    {"Cause", "string", 1, "Cause of the failure."},
-    {"Plane", "string", 1, "Plane of the cause."},
-    {"Recovery", "string", 1, "State of the post-copy recovery."},
-    {"Reason", "string", 1, "Pending or failure reason."},
-};
-
 static size_t count(const struct snapshot *s)
 {
     return s->n_jobs;
@@ -452,7 +437,7 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     if (job->progress.has_sample && !phase_is_final(job->phase))
         human_bytes(job->progress.sample.stats.data_remaining, remaining);
     api_age_text(job->times.created_ms, now_ms, age);
-    const char *const texts[COUNT(columns)] = {
+    const char *const texts[] = {
         phase_name(job->phase),
         job->guest_name,
         job->source,
@@ -461,8 +446,8 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
         remaining,
         age,
         outcome_name(job->result.outcome),
-        job->result.verdict != NULL ? job->result.verdict->verdict.cause : "",
         job->result.verdict != NULL ? job->result.verdict->verdict.plane : "",
+        job->result.verdict != NULL ? job->result.verdict->verdict.cause : "",
         recovery_name(job->recovery.state),
         job->result.failure_reason[0] != '\0' ? job->result.failure_reason : job->wait.reason};
     for (size_t c = 0; c < COUNT(texts); c++)
@@ -477,9 +462,7 @@ static const char *field(const struct snapshot *s, size_t i, const char *key)
     return text_equal(key, "status.phase") ? phase_name(job->phase) : NULL;
 }
 
-const struct api_view api_migrations = {.columns = columns,
-                                        .n_columns = COUNT(columns),
-                                        .count = count,
+const struct api_view api_migrations = {.count = count,
                                         .ns = ns,
                                         .name = name,
                                         .uid = uid,

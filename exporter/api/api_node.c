@@ -37,6 +37,7 @@ static void version_text(unsigned long version, char *out_text)
 /* ---- what its versions cannot do: hypervisor/versions.def ---- */
 
 enum { WARNINGS_TEXT_MAX = 4096 };
+#define NEWER "newer-than-known"
 
 /* In the order of the table; refusals and notes. */
 static bool next_warning(const struct hv_facts *facts, int *at)
@@ -86,10 +87,21 @@ static void add_warnings(struct json_object *ferry, const struct hv_facts *facts
         struct buf text;
         buf_init(&text, WARNINGS_TEXT_MAX);
         newer_text(&text);
-        json_add_text(add_warning(list, "newer-than-known", sides[HV_QUIRK_OF_EITHER], false),
-                      "message", text.data);
+        json_add_text(add_warning(list, NEWER, sides[HV_QUIRK_OF_EITHER], false), "message",
+                      text.data);
         buf_fini(&text);
     }
+}
+
+/* Names alone, for a column. */
+static void add_warning_names(struct buf *out, const struct snapshot_node *node)
+{
+    if (!node->has_facts)
+        return;
+    for (int at = -1; next_warning(&node->facts, &at);)
+        buf_addf(out, "%s%s", out->length > 0 ? "," : "", hv_quirk_name((enum hv_quirk)at));
+    if (hv_is_newer_than_known(&node->facts))
+        buf_addf(out, "%s%s", out->length > 0 ? "," : "", NEWER);
 }
 
 /* The same as a condition, for those who look at conditions. */
@@ -190,17 +202,6 @@ static void add_ferry(struct json_object *status, const struct snapshot_node *no
 
 /* ---- as a kind ---- */
 
-static const struct api_column columns[] = {
-    {"Status", "string", 0, "Whether the host is reachable."},
-    {"Guests", "integer", 0, "Number of its guests."},
-    {"Libvirt", "string", 0, "Version of libvirt."},
-    {"QEMU", "string", 0, "Version of QEMU."},
-    {"Age", "date", 0, "Time since Ferry knows the host."},
-    {"URI", "string", 1, "Connection URI."},
-    {"CPU", "string", 1, "CPU model."},
-    {"Error", "string", 1, "Why the host is unreachable."},
-};
-
 static size_t count(const struct snapshot *s)
 {
     return s->n_nodes;
@@ -272,9 +273,15 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
                    node->cordoned ? ",SchedulingDisabled" : "");
     json_add_text(cells, "", status);
     json_add_i64(cells, "", node->guests);
-    const char *const texts[] = {libvirt, qemu, age, node->uri, node->facts.cpu_model, node->error};
+    struct buf warnings;
+    buf_init(&warnings, WARNINGS_TEXT_MAX);
+    add_warning_names(&warnings, node);
+    const char *const texts[] = {
+        libvirt,     qemu,     age, warnings.length > 0 ? warnings.data : "", node->facts.cpu_model,
+        node->error, node->uri};
     for (size_t c = 0; c < COUNT(texts); c++)
         json_add_text(cells, "", texts[c]);
+    buf_fini(&warnings);
 }
 
 static const char *field(const struct snapshot *s, size_t i, const char *key)
@@ -283,9 +290,7 @@ static const char *field(const struct snapshot *s, size_t i, const char *key)
     return s->nodes[i].cordoned ? "true" : "false";
 }
 
-const struct api_view api_nodes = {.columns = columns,
-                                   .n_columns = COUNT(columns),
-                                   .count = count,
+const struct api_view api_nodes = {.count = count,
                                    .name = name,
                                    .uid = uid,
                                    .is_same = is_same,

@@ -1,10 +1,6 @@
 /* api_none.c - kinds of which there are none here, that clients look for (kinds.def). */
 #include "exporter/api/api.h"
 
-static const struct api_column columns[] = {
-    {"Age", "date", 0, "Time since creation."},
-};
-
 static size_t count(const struct snapshot *s)
 {
     (void)s;
@@ -30,9 +26,7 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     (void)s, (void)i, (void)now_ms, (void)cells;
 }
 
-const struct api_view api_none = {.columns = columns,
-                                  .n_columns = COUNT(columns),
-                                  .count = count,
+const struct api_view api_none = {.count = count,
                                   .ns = text,
                                   .name = text,
                                   .uid = text,

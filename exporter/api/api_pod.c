@@ -156,16 +156,6 @@ void serve_pod_delete(const struct api_call *call, struct http_reply *out_reply)
 
 /* ---- as a kind ---- */
 
-static const struct api_column columns[] = {
-    {"Ready", "string", 0, "Whether the guest runs or may arrive there."},
-    {"Status", "string", 0, "Phase of the pod."},
-    {"Launcher", "string", 0, "State of the launcher."},
-    {"VMI", "string", 0, "The guest."},
-    {"Node", "string", 0, "Node of the launcher."},
-    {"Age", "date", 0, "Time since its request, or since the guest arrived or was first seen."},
-    {"Migration", "string", 1, "The migration to this launcher."},
-};
-
 static size_t count(const struct snapshot *s)
 {
     return s->n_guests + s->n_jobs;
@@ -236,7 +226,7 @@ static void add_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     struct pod pod = pod_of(s, i);
     char age[API_SHORT_TEXT_MAX];
     api_age_text(since_of(&pod), now_ms, age);
-    const char *const texts[COUNT(columns)] = {
+    const char *const texts[] = {
         pod.is_ready ? "1/1" : "0/1",        pod.phase, pod.state, pod.guest_name, pod.node, age,
         pod.job == NULL ? "" : pod.job->name};
     for (size_t c = 0; c < COUNT(texts); c++)
@@ -251,9 +241,7 @@ static const char *field(const struct snapshot *s, size_t i, const char *key)
                                               : pod.phase;
 }
 
-const struct api_view api_pods = {.columns = columns,
-                                  .n_columns = COUNT(columns),
-                                  .count = count,
+const struct api_view api_pods = {.count = count,
                                   .ns = ns,
                                   .name = name,
                                   .uid = uid,

@@ -60,12 +60,6 @@ static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b
 
 /* ---- policies ---- */
 
-static const struct api_column policy_columns[] = {
-    {"Guests", "string", 0, "Labels a guest must have."},
-    {"Namespaces", "string", 0, "Labels its namespace must have."},
-    {"Age", "date", 0, "Time since creation."},
-};
-
 static bool is_policy(const struct snapshot *s, size_t i)
 {
     return s->objects[i]->kind == OBJECT_POLICY;
@@ -111,9 +105,7 @@ static void policy_cells(const struct snapshot *s, size_t i, int64_t now_ms,
     json_add_text(cells, "", age);
 }
 
-const struct api_view api_policies = {.columns = policy_columns,
-                                      .n_columns = COUNT(policy_columns),
-                                      .count = count,
+const struct api_view api_policies = {.count = count,
                                       .name = name,
                                       .uid = uid,
                                       .is_same = is_same,
@@ -147,11 +139,6 @@ static bool is_same_use(const struct snapshot_namespace *a, const struct snapsho
 }
 
 /* ---- quotas ---- */
-
-static const struct api_column quota_columns[] = {
-    {"Used", "string", 0, "Usage and limits of the namespace."},
-    {"Age", "date", 0, "Time since creation."},
-};
 
 static bool is_quota(const struct snapshot *s, size_t i)
 {
@@ -225,9 +212,7 @@ static bool is_same_quota(const struct snapshot *a, size_t i, const struct snaps
            is_same_use(find_namespace(a, a->objects[i]->ns), find_namespace(b, b->objects[j]->ns));
 }
 
-const struct api_view api_quotas = {.columns = quota_columns,
-                                    .n_columns = COUNT(quota_columns),
-                                    .count = count,
+const struct api_view api_quotas = {.count = count,
                                     .ns = ns,
                                     .name = name,
                                     .uid = uid,
@@ -238,14 +223,6 @@ const struct api_view api_quotas = {.columns = quota_columns,
                                     .is_there = is_quota};
 
 /* ---- namespaces: first those in use, then stored ones ---- */
-
-static const struct api_column namespace_columns[] = {
-    {"Status", "string", 0, "Always Active."},
-    {"Launchers", "integer", 0, "Running guests and target launchers."},
-    {"Memory", "string", 0, "Memory of the launchers."},
-    {"CPU", "integer", 0, "CPUs of the launchers."},
-    {"Age", "date", 0, "Time since creation."},
-};
 
 static size_t namespace_count(const struct snapshot *s)
 {
@@ -333,9 +310,7 @@ static void namespace_cells(const struct snapshot *s, size_t i, int64_t now_ms,
     json_add_text(cells, "", age);
 }
 
-const struct api_view api_namespaces = {.columns = namespace_columns,
-                                        .n_columns = COUNT(namespace_columns),
-                                        .count = namespace_count,
+const struct api_view api_namespaces = {.count = namespace_count,
                                         .name = namespace_name,
                                         .uid = namespace_uid,
                                         .is_same = is_same_namespace,
@@ -345,16 +320,6 @@ const struct api_view api_namespaces = {.columns = namespace_columns,
                                         .is_there = is_namespace};
 
 /* ---- drains ---- */
-
-static const struct api_column drain_columns[] = {
-    {"Node", "string", 0, "The node."},
-    {"State", "string", 0, "State of the drain."},
-    {"Moved", "integer", 0, "Guests that have left the node."},
-    {"Blocked", "integer", 0, "Guests that block the drain."},
-    {"Left", "integer", 0, "Guests still on the node."},
-    {"ETA", "string", 0, "Forecast of the time to completion."},
-    {"Age", "date", 0, "Time since the request."},
-};
 
 static bool is_drain(const struct snapshot *s, size_t i)
 {
@@ -393,7 +358,7 @@ static void drain_cells(const struct snapshot *s, size_t i, int64_t now_ms,
     if (eta_s >= 0 && eta_s < INT32_MAX)
         api_age_text(1, 1 + eta_s * 1000, eta);
     api_age_text(s->objects[i]->created_ms, now_ms, age);
-    const char *const first[] = {text_at(spec, "nodeName"), text_at(status, "state")};
+    const char *const first[] = {text_at(status, "state"), text_at(spec, "nodeName")};
     add_texts(cells, first, COUNT(first));
     json_add_i64(cells, "", moved);
     json_add_i64(cells, "", number_at(status, "blocked", 0));
@@ -402,9 +367,7 @@ static void drain_cells(const struct snapshot *s, size_t i, int64_t now_ms,
     add_texts(cells, last, COUNT(last));
 }
 
-const struct api_view api_drains = {.columns = drain_columns,
-                                    .n_columns = COUNT(drain_columns),
-                                    .count = count,
+const struct api_view api_drains = {.count = count,
                                     .name = name,
                                     .uid = uid,
                                     .is_same = is_same,

@@ -7,13 +7,6 @@
 #include "exporter/api/api_request.h"
 #include "exporter/exporter_impl.h"
 
-static const struct api_column token_columns[] = {
-    {"Role", "string", 0, "viewer, operator or admin."},
-    {"Namespace", "string", 0, "Where the role holds; empty: everywhere."},
-    {"Expires", "string", 0, "Time until the token is no longer accepted."},
-    {"Age", "date", 0, "Time since creation."},
-};
-
 static size_t count(const struct snapshot *s)
 {
     return s->n_objects;
@@ -84,9 +77,7 @@ static void token_cells(const struct snapshot *s, size_t i, int64_t now_ms,
     json_add_text(cells, "", age);
 }
 
-const struct api_view api_tokens = {.columns = token_columns,
-                                    .n_columns = COUNT(token_columns),
-                                    .count = count,
+const struct api_view api_tokens = {.count = count,
                                     .name = name,
                                     .uid = uid,
                                     .is_same = is_same,

@@ -31,11 +31,6 @@ static bool is_same(const struct snapshot *a, size_t i, const struct snapshot *b
     return true; /* no version says that it changed */
 }
 
-static const struct api_column columns[] = {
-    {"CPU", "string", 0, "vCPUs that run."},
-    {"Memory", "string", 0, "Memory that is used."},
-};
-
 static void add_cells_of(struct json_object *usage, struct json_object *cells)
 {
     json_add_text(cells, "", json_object_get_string(json_object_object_get(usage, "cpu")));
@@ -86,9 +81,7 @@ static void node_cells(const struct snapshot *s, size_t i, int64_t now_ms,
     add_cells_of(json_at(object, "usage"), cells);
 }
 
-const struct api_view api_node_usage = {.columns = columns,
-                                        .n_columns = COUNT(columns),
-                                        .count = count_nodes,
+const struct api_view api_node_usage = {.count = count_nodes,
                                         .name = node_name,
                                         .uid = node_uid,
                                         .is_same = is_same,
@@ -145,9 +138,7 @@ static void pod_cells(const struct snapshot *s, size_t i, int64_t now_ms, struct
     add_cells_of(json_at(object, "containers.0.usage"), cells);
 }
 
-const struct api_view api_pod_usage = {.columns = columns,
-                                       .n_columns = COUNT(columns),
-                                       .count = count_guests,
+const struct api_view api_pod_usage = {.count = count_guests,
                                        .ns = pod_ns,
                                        .name = pod_name,
                                        .uid = pod_uid,

@@ -67,7 +67,7 @@ static void begin_row(struct watching *w, struct buf *out)
     if (w->has_columns)
         buf_add(out, "null");
     else
-        api_add_columns(out, w->view->columns, w->view->n_columns);
+        api_add_columns(out, w->kind);
     w->has_columns = true;
 }
 

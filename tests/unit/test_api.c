@@ -440,13 +440,13 @@ static void tables_have_a_cell_for_each_column(void **state)
         const char *path, *names, *columns;
     } rows[] = {
         {VMIM_PATH, "done moving stopping waiting",
-         "Name Phase VMI Source Target Mode Remaining Age Outcome Cause Plane Recovery Reason"},
+         "Name Phase VMI Source Target Mode Remaining Age Outcome Plane Cause Recovery Reason"},
         {VMIM_PATH "/moving", "moving",
-         "Name Phase VMI Source Target Mode Remaining Age Outcome Cause Plane Recovery Reason"},
+         "Name Phase VMI Source Target Mode Remaining Age Outcome Plane Cause Recovery Reason"},
         {VMI_PATH, "vm1 vm2 vm3", "Name Age Phase Node State Migration"},
-        {"/api/v1/nodes", "a b c", "Name Status Guests Libvirt QEMU Age URI CPU Error"},
+        {"/api/v1/nodes", "a b c", "Name Status Guests Libvirt QEMU Age Warnings CPU Error URI"},
         {"/api/v1/namespaces/default/events", NULL,
-         "Name Last Seen Type Reason Object Message Count"},
+         "Name Last Seen Type Reason Object Count Message"},
         {"/api/v1/pods",
          "virt-launcher-vm1-abcde virt-launcher-vm2-abcde virt-launcher-vm3-abcde "
          "virt-launcher-db-abcde virt-launcher-vm2-fghij",
@@ -455,7 +455,7 @@ static void tables_have_a_cell_for_each_column(void **state)
         {"/api/v1/resourcequotas", "small", "Name Used Age"},
         {"/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies", "gentle",
          "Name Guests Namespaces Age"},
-        {"/apis/ferry.internal/v1/drains", "b-now", "Name Node State Moved Blocked Left ETA Age"},
+        {"/apis/ferry.internal/v1/drains", "b-now", "Name State Node Moved Blocked Left ETA Age"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct answer a = ask(*state, "GET", rows[i].path, as_table, NULL);
@@ -497,7 +497,7 @@ static void a_table_says_the_useful_things(void **state)
         {"/api/v1/nodes/c", {"c", "NotReady", "0"}},
         {"/api/v1/namespaces/default/pods/virt-launcher-vm2-fghij",
          {"virt-launcher-vm2-fghij", "1/1", "Running", "Ready", "vm2", "b"}},
-        {"/apis/ferry.internal/v1/drains/b-now", {"b-now", "b", "Draining", "2", "1", "3", "2m5s"}},
+        {"/apis/ferry.internal/v1/drains/b-now", {"b-now", "Draining", "b", "2", "1", "3", "2m5s"}},
         {"/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies/gentle",
          {"gentle", "app=web", "<all>"}},
         {"/api/v1/namespaces/prod/resourcequotas/small",
