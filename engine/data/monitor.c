@@ -158,10 +158,10 @@ static void take_sample(struct monitor *m, struct monitor_digest *digest)
     uint64_t processed = bounded(stats->data_processed);
     uint64_t iteration = bounded(stats->memory_iteration);
     measure(m, processed);
-    if (processed > m->flow.processed) {
-        digest->moved = m->sampled && m->iteration > 0;
+    bool grew = processed > m->flow.processed;
+    digest->moved = grew && m->sampled && m->iteration > 0;
+    if (grew || !m->sampled) /* before the first sample quiet is not measured: hosts prepare */
         m->flow.processed_ms = m->now_ms;
-    }
     digest->boundary = iteration > m->iteration || (iteration == 0 && digest->in->at_iteration);
     if (stats->auto_converge_throttle > m->throttle)
         m->throttle_ms = m->now_ms;
@@ -201,7 +201,7 @@ void monitor_step(struct monitor *m, const struct monitor_input *input,
         m->now_ms = now_ms;
     if (input->has_stats)
         take_sample(m, &digest);
-    digest.flows = m->sampled && m->now_ms - m->flow.processed_ms <= MONITOR_FLOW_MS;
+    digest.flows = m->flow.processed > 0 && m->now_ms - m->flow.processed_ms <= MONITOR_FLOW_MS;
     digest.estimate_ms = estimate(m);
     bool aborting = is_aborting(m, input);
     if (m->postcopy || input->mode == MODE_POSTCOPY)
