@@ -11,11 +11,16 @@
 #include "cli/pages/pages.h"
 
 /* Optional: without events the page is shown all the same. */
-static void add_events(struct buf *out, struct client *client, const char *uid)
+static void add_events(struct buf *out, struct client *client, enum kind kind,
+                       struct json_object *object)
 {
     char path[KINDS_PATH_MAX];
     struct err ignored = {0};
-    if (!kind_events_path(uid, path))
+    const char *uid = kind == KIND_NODE ? "" : view_text(object, "metadata.uid");
+    bool is_known = kind == KIND_NODE
+                        ? kind_node_events_path(view_text(object, "metadata.name"), path)
+                        : kind_events_path(uid, path);
+    if (!is_known)
         return;
     OWNED(json_object) answer = client_call(client, "GET", path, NULL, &ignored);
     page_events(answer, uid, out);
@@ -28,7 +33,7 @@ static int print_page(struct client *client, enum kind kind, struct json_object 
     struct buf out;
     buf_init(&out, PAGE_MAX);
     page_object(kind, object, &style, &out);
-    add_events(&out, client, view_text(object, "metadata.uid"));
+    add_events(&out, client, kind, object);
     return cli_print(&out);
 }
 

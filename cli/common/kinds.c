@@ -255,6 +255,17 @@ bool kind_events_path(const char *uid, char *out_path)
     return n > 0 && n < KINDS_PATH_MAX;
 }
 
+bool kind_node_events_path(const char *name, char *out_path)
+{
+    struct err ignored = {0};
+    struct buf buf;
+    buf_init(&buf, KINDS_PATH_MAX);
+    buf_add(&buf,
+            "/api/v1/events?fieldSelector=involvedObject.kind%3DNode%2CinvolvedObject.name%3D");
+    add_encoded(&buf, name);
+    return take_path(&buf, out_path, &ignored);
+}
+
 bool kind_check_path(const char *ns, char *out_path, struct err *err)
 {
     struct buf buf;

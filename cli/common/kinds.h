@@ -50,6 +50,8 @@ bool kind_path(enum kind kind, const char *ns, const char *name, char *out_path,
 void path_add_query(struct buf *path, const char *key, const char *value);
 /* Path of the events of an object; false: that is no uid. out_path holds KINDS_PATH_MAX. */
 bool kind_events_path(const char *uid, char *out_path);
+/* The same of a node: its events have no uid, for it is known by its name. */
+bool kind_node_events_path(const char *name, char *out_path);
 /* Path of the checks of a guest: create only. */
 bool kind_check_path(const char *ns, char *out_path, struct err *err);
 

@@ -311,12 +311,21 @@ static struct json_object *parse_yaml(const char *text, size_t n, struct err *er
     return value;
 }
 
+/* As JSON begins; YAML in flow style begins with a brace too. */
+static bool begins_as_json(const char *text)
+{
+    static const char white[] = " \t\r\n";
+    const char *at = text + strspn(text, white);
+    if (*at != '{')
+        return false;
+    at += 1 + strspn(at + 1, white);
+    return *at == '"' || *at == '}';
+}
+
 static struct json_object *parse(enum api_patch type, const char *text, size_t n, struct err *err)
 {
-    size_t space = strspn(text, " \t\r\n");
-    if (type == API_PATCH_APPLY && text[space] != '{')
-        return parse_yaml(text, n, err);
-    return json_parse(text, n, "body", err);
+    return type == API_PATCH_APPLY && !begins_as_json(text) ? parse_yaml(text, n, err)
+                                                            : json_parse(text, n, "body", err);
 }
 
 /* Checked like a request body: operations can nest deeper than the parser allows. */
