@@ -47,7 +47,7 @@ SAN_WARN := $(if $(findstring clang,$(CC)),,-Wno-format-truncation -Wno-restrict
 endif
 CFLAGS := -std=c17 -D_GNU_SOURCE -DFERRY_VERSION='"$(VERSION)"' -I. -include base/banned.h $(WARN) $(SAN_WARN) $(HARDEN) $(OPT) $(SAN) \
 	$(PKG_CFLAGS)
-LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(SAN)
+LDFLAGS := -pie -Wl,--as-needed,-z,relro,-z,now -pthread $(SAN)
 
 SRCS := $(sort $(shell find $(LAYERS) -name '*.c'))
 ifeq ($(LIBPROM),system)

@@ -116,13 +116,14 @@ test-threads: ## the tests without hosts under ThreadSanitizer
 # A build against an installed libprom, with a library of the same symbols in its place: the
 # counting plane and its page are compiled anew, the rest is as it is.
 .PHONY: test-libprom
-test-libprom: $(B)/libferry.a ## a page written by libprom (LIBPROM=system), against a stand-in
-	@mkdir -p $(B)/libprom
-	@$(CC) $(filter-out -fvisibility=hidden -fPIE,$(CFLAGS)) -fPIC -shared -o $(B)/libprom/libprom.so tests/libprom/stub.c
-	@$(CC) $(CFLAGS) -DFERRY_LIBPROM_SYSTEM -isystem tests/libprom $(LDFLAGS) -o $(B)/libprom/check \
-		tests/libprom/check.c tests/page_check.c $(wildcard exporter/prom/*.c) \
-		-L$(B)/libprom -Wl,-rpath,$(abspath $(B)/libprom) -lprom $(B)/libferry.a $(PKG_LIBS) -lcmocka -lm
-	@$(B)/libprom/check
+test-libprom: $(B)/libprom/check ## a page written by libprom (LIBPROM=system), against a stand-in
+	@$<
+$(B)/libprom/libprom.so: tests/libprom/stub.c tests/libprom/prom.h Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(filter-out -fvisibility=hidden -fPIE,$(CFLAGS)) -fPIC -shared -o $@ $<
+$(B)/libprom/check: tests/libprom/check.c tests/page_check.c $(wildcard exporter/prom/*.[ch]) $(B)/libprom/libprom.so $(B)/libferry.a
+	@$(CC) $(CFLAGS) -DFERRY_LIBPROM_SYSTEM -isystem tests/libprom $(LDFLAGS) -o $@ $(filter %.c,$^) \
+		-L$(@D) -Wl,-rpath,$(abspath $(@D)) -lprom $(B)/libferry.a $(PKG_LIBS) -lcmocka -lm
 
 # The fake libvirt of test-libvirt takes the place of every function that it defines (tests/libvirt/fake.h).
 FAKED := $(shell sed -nE 's/^(FAKE.[^,]*, |[A-Z_]+.)(vir[A-Za-z0-9]*|pthread_create)\>.*/\2/p' tests/libvirt/fake*.c)
@@ -297,8 +298,11 @@ likeness: ## learn the words of known failures again: analyzer/judge/likeness.de
 lint: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-links lint-words lint-docs ## layers, doors, sizes, parameters, members, test programs, formatting, headers, metric names, READMEs, links, retired words, documents
 	@echo "lint: clean"
 .PHONY: lint-selftest lint-programs lint-layers lint-sizes lint-shapes lint-format lint-headers lint-paths lint-metrics lint-readmes lint-links lint-words lint-docs
-lint-selftest:
+lint-selftest: $(BUILD)/selftest.ok
+$(BUILD)/selftest.ok: $(wildcard tests/lint/*) .clang-format # again only when a lint changed
+	@mkdir -p $(@D)
 	@tests/lint/selftest
+	@touch $@
 lint-programs:
 	@tests/lint/programs $(foreach program,$(TEST_PROGRAMS),$(addprefix $(program):,$(call test_srcs,$(program))))
 lint-layers:

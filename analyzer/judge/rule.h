@@ -53,6 +53,7 @@ struct rule_beat {
 struct rule_pattern {
     const char *text;
     bool of_values; /* matched against the values of facts only */
+    uint64_t hash;  /* of the text: there are more than a thousand, and each is looked for once */
     unsigned file;  /* that brought it first */
     int line;
 };

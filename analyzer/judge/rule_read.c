@@ -78,12 +78,13 @@ bool rule_add_pattern(struct ruleset *rules, const struct yaml *yaml, const stru
     struct err why = {0};
     if (strlen(text) >= sizeof seen)
         return yaml_fail(yaml, node, err, "a pattern of more than %d bytes", RULE_PATTERN_MAX - 1);
-    for (size_t i = 0; i <= strlen(text); i++)
+    for (size_t i = 0, end = strlen(text); i <= end; i++)
         seen[i] = text[i] == '`' ? '\'' : text[i];
     if (!rules->trusted && !matcher_check(seen, &why))
         return yaml_fail(yaml, node, err, "pattern '%s': %s", text, why.text);
+    const uint64_t hash = hash_text(HASH_START, seen);
     for (unsigned i = 0; i < rules->n_patterns; i++)
-        if (rules->patterns[i].of_values == wanted->of_values &&
+        if (rules->patterns[i].hash == hash && rules->patterns[i].of_values == wanted->of_values &&
             strcmp(rules->patterns[i].text, seen) == 0) {
             *out_pattern = i;
             return true;
@@ -93,6 +94,7 @@ bool rule_add_pattern(struct ruleset *rules, const struct yaml *yaml, const stru
     if (pattern == NULL)
         return false;
     pattern->of_values = wanted->of_values;
+    pattern->hash = hash;
     pattern->file = rules->n_files;
     pattern->line = node->line;
     *out_pattern = rules->n_patterns - 1;

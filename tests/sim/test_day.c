@@ -1,6 +1,6 @@
 /* test_day.c - a scripted day of a fleet through the very code that serves real ones: migrations,
  * hosts that go away, faults. Twice, to the same hash. FERRY_TEST_SIZE=full: 200 hosts, 5,000
- * guests and 1,200 migrations; otherwise a quarter of that, which takes a quarter of the time. */
+ * guests and 1,200 migrations; usually a quarter of that, a twentieth in `make test-fast`. */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct size {
     int migrations, host_faults, guest_faults;
 };
 static const struct size full = {200, 5000, 1200, 24, 200}, quarter = {50, 1250, 300, 6, 50},
-                         tenth = {20, 500, 120, 3, 20};
+                         twentieth = {10, 250, 60, 3, 10};
 
 static void plan_faults(struct fleet_sim *fs, const struct size *size)
 {
@@ -78,7 +78,7 @@ static uint64_t live_one_day(const struct size *size, uint64_t seed,
 static void a_day_of_a_fleet_ends_the_same_twice(void **state)
 {
     (void)state;
-    static const struct size *const sizes[] = {&tenth, &quarter, &full};
+    static const struct size *const sizes[] = {&twentieth, &quarter, &full};
     const struct size *size = sizes[test_size(0, 1, 2)];
     uint64_t first[OUTCOME_COUNT], second[OUTCOME_COUNT];
     int64_t began_ms = clock_mono_ms(clock_system());

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <sqlite3.h>
 
+#include "base/hash.h"
 #include "tests/unit/test_store.h"
 
 /* Somebody else with a SQL shell. leave_log: goes away as a crash does, the -wal stays. */
@@ -35,12 +36,13 @@ static inline int64_t raw_int(const char *path, const char *sql)
 
 static inline uint64_t hash_file(const char *path)
 {
-    uint64_t hash = 14695981039346656037U; /* FNV-1a */
+    uint64_t hash = HASH_START;
+    char block[4096];
     FILE *in = fopen(path, "rb");
     if (in == NULL)
         return 0;
-    for (int c = getc(in); c != EOF; c = getc(in))
-        hash = (hash ^ (uint64_t)(unsigned char)c) * 1099511628211U;
+    for (size_t n; (n = fread(block, 1, sizeof block, in)) > 0;)
+        hash = hash_bytes(hash, block, n);
     (void)fclose(in);
     return hash;
 }

@@ -139,15 +139,14 @@ static uint64_t hash_schema(const struct fixture *f, const char *file)
     char path[TEST_PATH_MAX];
     sqlite3 *db = NULL;
     sqlite3_stmt *stmt = NULL;
-    uint64_t hash = 14695981039346656037U;
+    uint64_t hash = HASH_START;
     assert_int_equal(sqlite3_open(path_in(f, file, path), &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db, "SELECT sql FROM sqlite_schema ORDER BY name", -1,
                                         &stmt, NULL),
                      SQLITE_OK);
     while (sqlite3_step(stmt) == SQLITE_ROW) {
         const char *sql = (const char *)sqlite3_column_text(stmt, 0);
-        for (size_t i = 0; sql != NULL && sql[i] != '\0'; i++)
-            hash = (hash ^ (unsigned char)sql[i]) * 1099511628211U;
+        hash = hash_text(hash, sql == NULL ? "" : sql);
     }
     (void)sqlite3_finalize(stmt);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);

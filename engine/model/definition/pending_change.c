@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 
 enum { DESCRIBED_MAX = HV_TOKEN_MAX + 32 };
@@ -33,24 +34,15 @@ static bool is_moved(const struct hv_interface *a, const struct hv_interface *b)
     return strcmp(a->type, b->type) != 0 || strcmp(a->source, b->source) != 0;
 }
 
-/* FNV-1a over the texts, each with its terminator, so that no two lists hash the same input. */
-static void hash_text(uint64_t *hash, const char *text)
-{
-    const char *c = text;
-    do {
-        *hash = (*hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    } while (*c++ != '\0');
-}
-
 static uint64_t hash_interfaces(const struct hv_definition *definition)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = HASH_START;
     for (size_t i = 0; i < definition->n_interfaces; i++) {
         const struct hv_interface *interface = &definition->interfaces[i];
-        hash_text(&hash, interface->mac);
-        hash_text(&hash, interface->type);
-        hash_text(&hash, interface->source);
-        hash_text(&hash, interface->transient ? "transient" : "");
+        hash = hash_word(hash, interface->mac);
+        hash = hash_word(hash, interface->type);
+        hash = hash_word(hash, interface->source);
+        hash = hash_word(hash, interface->transient ? "transient" : "");
     }
     return hash == 0 ? 1 : hash; /* 0 means no pending change */
 }
