@@ -18,7 +18,8 @@ B := $(BUILD)/$(VARIANT)$(if $(filter system,$(LIBPROM)),-libprom)
 
 PKGS := libvirt libvirt-qemu libmicrohttpd json-c sqlite3 libpq yaml-0.1 libxml-2.0 libcurl gnutls libhs zlib libcap-ng libcrypt
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null | sed 's/-I/-isystem /g')
-PKG_LIBS := $(shell pkg-config --libs $(PKGS) ncursesw 2>/dev/null) -lm
+# libcrypt by itself: the address sanitizer defines crypt_r too, and calls it in a library that --as-needed leaves out.
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) ncursesw 2>/dev/null) -Wl,--push-state,--no-as-needed -lcrypt -Wl,--pop-state -lm
 
 WARN := -Werror -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wundef

@@ -134,7 +134,7 @@ static void long_bodies_have_a_budget_and_short_ones_are_always_read(void **stat
     (void)close(fd);
     for (size_t i = 0; i < held; i++)
         (void)close(fds[i]);
-    for (int i = 0; status != 400 && i < 100; i++) { /* given back when they have gone */
+    for (int i = 0; status != 400 && i < 1000; i++) { /* given back when they have gone */
         clock_sleep_ms(20);
         fd = send_body(p->ports[PLAIN], LONG, LONG);
         status = status_soon(fd);
