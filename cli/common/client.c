@@ -117,6 +117,7 @@ static bool set_up_credentials(struct client *client, struct err *err)
         if (access(ca_file, R_OK) != 0)
             return err_set(err, ERR_INVALID, "CA file %s cannot be read", ca_file);
         (void)curl_easy_setopt(client->curl, CURLOPT_CAINFO, ca_file);
+        (void)curl_easy_setopt(client->curl, CURLOPT_CAPATH, NULL); /* and no CA of the system */
     }
     if (!read_token(token, sizeof token, err))
         return false;

@@ -282,6 +282,7 @@ CURL *place_client(const struct place *p, const struct someone *who)
 {
     CURL *curl = curl_easy_init();
     (void)curl_easy_setopt(curl, CURLOPT_CAINFO, p->file[CERT]);
+    (void)curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, 20L);
     (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     if (who->listener == SOCKET)

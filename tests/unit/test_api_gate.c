@@ -102,6 +102,7 @@ static bool trusts(const struct place *p, const char *ca, CURL *running)
     (void)snprintf(url, sizeof url, "https://127.0.0.1:%u/healthz", p->ports[TLS]);
     (void)curl_easy_setopt(curl, CURLOPT_URL, url);
     (void)curl_easy_setopt(curl, CURLOPT_CAINFO, ca);
+    (void)curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
     (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, place_keep_text);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);
@@ -150,6 +151,7 @@ static void a_client_certificate_is_verified(void **state)
     (void)snprintf(url, sizeof url, "https://127.0.0.1:%u/healthz", p->ports[TLS]);
     (void)curl_easy_setopt(curl, CURLOPT_URL, url);
     (void)curl_easy_setopt(curl, CURLOPT_CAINFO, p->file[CERT]);
+    (void)curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
     (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, place_keep_text);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);

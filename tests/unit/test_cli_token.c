@@ -1,5 +1,8 @@
 /* test_cli_token.c - `ferry token` and `ferry kubeconfig` against an appliance with https: what
  * they print opens it, for the role that was asked for, until the token is deleted. */
+#include <sched.h>
+#include <sys/mount.h>
+
 #include "tests/unit/test_cli_rig.h"
 
 static const char fleet[] = "hosts:\n- {name: a}\n- {name: b}\n"
@@ -203,6 +206,38 @@ static void a_kubeconfig_has_the_certificate_and_a_token_that_works(void **state
     assert_int_equal(run(verb_token, "token delete kc", out, sizeof out), EXIT_DONE);
 }
 
+static bool copy(const char *from, const char *to)
+{
+    char command[256];
+    (void)snprintf(command, sizeof command, "cp %s %s", from, to);
+    return system(command) == 0;
+}
+
+/* libcurl also trusts what lies in the system's folder, unless it is told not to. */
+static void only_the_ca_file_is_trusted_where_one_is_named(void **state)
+{
+    static const char bundle[] = "/etc/ssl/certs/ca-certificates.crt";
+    const struct served *served = *state;
+    char other[32], words[256], out[4096];
+    if (access(bundle, R_OK) != 0 || unshare(CLONE_NEWNS) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+        print_message("skipped: needs root, for a mount namespace, and %s\n", bundle);
+        skip();
+    }
+    write_file(other, "");
+    assert_true(copy(bundle, other));
+    assert_int_equal(mount("ferry-test", "/etc/ssl/certs", "tmpfs", 0, "size=1m"), 0);
+    assert_true(copy(served->certificate, "/etc/ssl/certs/ferry.pem"));
+    (void)snprintf(words, sizeof words, "get nodes --server %s --ca-file %s", served->https,
+                   served->certificate);
+    assert_int_equal(run(verb_get, words, out, sizeof out), EXIT_DONE);
+    (void)snprintf(words, sizeof words, "get nodes --server %s --ca-file %s", served->https, other);
+    assert_int_not_equal(run_all(verb_get, words, out, sizeof out), EXIT_DONE);
+    assert_non_null(strstr(out, "certificate"));
+    assert_int_equal(umount("/etc/ssl/certs"), 0);
+    (void)unlink(other);
+}
+
 TEST_FILE(test_cli_token)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +246,8 @@ TEST_FILE(test_cli_token)
         cmocka_unit_test(a_restore_counts_the_tokens_that_are_valid_again_or_removes_them),
         cmocka_unit_test(a_backup_of_records_in_postgresql_is_refused_unless_the_timer_asks),
         cmocka_unit_test(a_kubeconfig_has_the_certificate_and_a_token_that_works),
+        cmocka_unit_test(
+            only_the_ca_file_is_trusted_where_one_is_named), /* last: its mounts stay its own */
     };
     return cmocka_run_group_tests(tests, serve, end);
 }
