@@ -341,12 +341,13 @@ static void show_tune(struct world *w, const struct effect *effect)
 
 void report_effect(struct world *w, const struct effect *effect)
 {
-    if (effect->kind < EFFECT_DO_OBSERVE) {
+    if (effect_is_record(effect->kind)) {
         show_record(w, effect);
         return;
     }
+    enum input_kind answer = effect_answer(effect->kind);
     if (effect->kind == EFFECT_DO_RECORD_MONITOR_INPUT ||
-        (effect->kind >= EFFECT_DO_OBSERVE && effect->kind <= EFFECT_DO_ASK_PATH))
+        (answer != INPUT_COUNT && answer != INPUT_CALL))
         return; /* questions are shown with their answers */
     head(w);
     if (effect->kind == EFFECT_DO_REMOVE || effect->kind == EFFECT_DO_UNWATCH) {

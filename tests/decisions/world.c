@@ -284,9 +284,9 @@ static void act(struct world *w, const struct effect *effect)
 /* Questions and stop orders go out although nothing can be recorded. */
 static bool goes_uncommitted(const struct effect *effect)
 {
-    return effect->kind == EFFECT_DO_ABORT ||
-           (effect->kind == EFFECT_DO_TUNE && effect->of.act.stops) ||
-           (effect->kind >= EFFECT_DO_OBSERVE && effect->kind <= EFFECT_DO_ASK_PATH);
+    enum effect_commit commit = effect_commit(effect->kind);
+    return commit == EFFECT_GOES || commit == EFFECT_STOPS ||
+           (commit == EFFECT_MAY_STOP && effect->of.act.stops);
 }
 
 static void commit(struct world *w)

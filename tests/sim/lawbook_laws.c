@@ -305,7 +305,7 @@ void law_gives_reason(struct lawbook *book, const struct snapshot *now)
             continue;
         if (job->wait.pending != PENDING_NONE)
             wait_has_reason(book, now, job);
-        else if (job->phase < PHASE_TARGET_READY)
+        else if (job->phase != PHASE_TARGET_READY && job->phase != PHASE_RUNNING)
             lawbook_broken(book, LAW_SAYS_WHY, "job %s is %s and says nothing", job->name,
                            phase_name(job->phase));
     }

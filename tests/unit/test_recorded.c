@@ -66,12 +66,12 @@ struct rig {
     size_t n_fired;
 };
 
-/* ---- a tale as the engine records it ---- */
+/* ---- a migration as the engine records it ---- */
 
 static bool was_handed_off(const struct one_case *one_case)
 {
     enum phase last = phase_from_name(one_case->last);
-    return last >= PHASE_PREPARING_TARGET && last <= PHASE_RUNNING;
+    return last == PHASE_PREPARING_TARGET || last == PHASE_TARGET_READY || last == PHASE_RUNNING;
 }
 
 static void put_steps(struct store *s, const struct one_case *one_case, const char *uid)
