@@ -116,6 +116,9 @@ static void fill_result(const struct job *job, struct snapshot_job *out)
     out->result.verdict = job->result.verdict_rows;
     out->final.known = job->final.known;
     out->final.whole_bytes = job->final.whole_bytes;
+    out->advice = job->advice;
+    if (phase_is_final(job->phase))
+        out->advice = (struct job_advice){.is = ADVICE_NONE};
     out->forecast.made = job->forecast.made;
     out->forecast.percent = job->forecast.percent;
 }

@@ -7,6 +7,7 @@
 
 #include "collector/sample.h"
 #include "engine/model/fleet/rejection.h"
+#include "engine/model/job/advice.h"
 #include "engine/model/job/job_control.h"
 #include "engine/model/job/job_data.h"
 #include "engine/model/job/verdict_rows.h"
@@ -115,6 +116,7 @@ struct snapshot_job {
         bool made;
         int percent; /* probability that pre-copy converges */
     } forecast;
+    struct job_advice advice; /* about somebody else's */
     struct job_history history;
 };
 

@@ -58,6 +58,22 @@ static void add_error(struct buf *out, struct json_object *object)
     page_fact(out, "Libvirt error", text);
 }
 
+/* Somebody else's migration in trouble. */
+static void add_advice(struct buf *out, struct json_object *object)
+{
+    struct json_object *advice = json_at(object, "status.ferry.advice");
+    const char *node = view_text(advice, "node"), *command = view_text(advice, "command");
+    char text[PAGE_TEXT_MAX];
+    if (advice == NULL)
+        return;
+    page_fact(out, "Trouble", view_text(advice, "text"));
+    page_fact(out, "Ferry would", view_text(advice, "help"));
+    if (command[0] == '\0')
+        return;
+    (void)snprintf(text, sizeof text, "%s    (on %s)", command, node);
+    page_fact(out, "Command", text);
+}
+
 static void add_verdict(struct buf *out, struct json_object *object)
 {
     struct json_object *verdict = json_at(object, "status.ferry.verdict");
@@ -279,6 +295,7 @@ void page_migration(struct json_object *object, const struct page_style *style, 
     add_map(object, "Selector", "spec.addedNodeSelector", out);
     add_map(object, "Annotations", "metadata.annotations", out);
     add_error(out, object);
+    add_advice(out, object);
     add_verdict(out, object);
     if (frozen(object) != NULL) {
         buf_add(out, "Settings at hand-off:\n");

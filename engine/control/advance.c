@@ -1,6 +1,7 @@
 /* advance.c - see advance.h. */
 #include "engine/control/advance.h"
 
+#include "engine/control/advise.h"
 #include "engine/control/scheduling/scheduling.h"
 #include "engine/data/move.h"
 
@@ -14,6 +15,8 @@ void advance_job(struct fleet *f, struct job *job, struct moment now, struct eff
         else
             schedule_advance(f, job, now, fx);
     }
+    if (job_is_observed(job) && !job->frozen)
+        advise_advance(f, job, now, fx);
     fleet_settle_job(f, job);
 }
 

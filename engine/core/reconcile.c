@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "engine/control/advance.h"
+#include "engine/control/advise.h"
 #include "engine/control/drain.h"
 #include "engine/control/observed.h"
 #include "engine/control/orphans.h"
@@ -174,6 +175,8 @@ static void observed_job_event(struct fleet *f, struct job *job, const struct hv
     bool at_source = strcmp(event->host, job->source) == 0;
     bool at_target = strcmp(event->host, job->target) == 0;
     ending_event(job, event);
+    if (at_source || at_target)
+        remedy_event(job, at_source, event, now); /* when the guest stopped and ran */
     if (at_source)
         gone_event(job, event);
     if ((!at_source && !at_target) || event->kind != HV_EVENT_LIFECYCLE)
@@ -241,6 +244,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     if (sample->source == SAMPLE_COMPLETED)
         final_statistics(f, job, &sample->stats, "event");
     if (job->phase == PHASE_RUNNING && job_is_observed(job)) {
+        advise_sample(f, job, sample, now, fx);
         fleet_settle_job(f, job);
     } else if (job->phase == PHASE_RUNNING) {
         monitor_driver_step(f, job, sample, now, fx);

@@ -78,15 +78,22 @@ static bool is_device_of_host(const struct migratable *m)
     return migratable_has(m, UNMOVABLE_HOST_DEVICE) || migratable_has(m, UNMOVABLE_INTERFACE);
 }
 
-void monitor_driver_begin(struct fleet *f, struct job *job)
+static struct monitor_facts facts_of(struct fleet *f, const struct job *job,
+                                     const struct migration_config *config)
 {
     const struct guest *guest = fleet_guest(f, job->guest_uuid);
-    struct monitor_facts facts = {.tuning = monitor_wants_ramp(&job->call.config),
+    struct monitor_facts facts = {.tuning = monitor_wants_ramp(config),
                                   .disk_bytes = expect_disk_bytes(job)};
     if (guest != NULL)
         facts.memory_bytes = guest->memory_kib << 10;
     if (guest != NULL && guest->owner != NULL)
         facts.vfio = is_device_of_host(&guest->owner->migratable);
+    return facts;
+}
+
+void monitor_driver_begin(struct fleet *f, struct job *job)
+{
+    struct monitor_facts facts = facts_of(f, job, &job->call.config);
     if (job->monitor.monitor_driver == NULL)
         job->monitor.monitor_driver = calloc(1, sizeof *job->monitor.monitor_driver);
     job->monitor.free_monitor_driver = monitor_driver_free;
@@ -111,6 +118,23 @@ void monitor_driver_begin(struct fleet *f, struct job *job)
                       &config, &facts);
 }
 
+static void fill_input(const struct job *job, const struct sample *sample, struct moment now,
+                       struct monitor_input *out)
+{
+    const struct hv_observation *source = &job->resolution.source_side.observation;
+    *out = (struct monitor_input){
+        .elapsed_ms = now.mono_ms - job->call.begun_ms,
+        .has_stats = sample != NULL && sample->source != SAMPLE_COMPLETED,
+        .at_iteration = sample != NULL && sample->source == SAMPLE_ITERATION,
+        .mode = job->mode,
+        .stopped_by_migration =
+            source->state == HV_STATE_PAUSED && source->reason == HV_PAUSED_MIGRATION,
+        .abort_under_way = job->abort.asked && job->abort.status == ABORT_ABORTING,
+    };
+    if (sample != NULL)
+        out->stats = sample->stats;
+}
+
 static void record(struct job *job, const struct monitor *m, const struct monitor_decision *d,
                    bool shadow, struct moment now, struct effects *fx)
 {
@@ -131,6 +155,43 @@ static void record(struct job *job, const struct monitor *m, const struct monito
     if (d->action != MONITOR_NOTHING && d->why != DECISION_HOLDS_DOWNTIME)
         effects_event(fx, job, now.wall_ms, d->action == MONITOR_ABORT, "MonitorDecided", "%s",
                       d->text);
+}
+
+void monitor_driver_begin_advice(struct fleet *f, struct job *job,
+                                 const struct migration_config *config)
+{
+    struct monitor_facts facts = facts_of(f, job, config);
+    if (job->monitor.monitor_driver == NULL)
+        job->monitor.monitor_driver = calloc(1, sizeof *job->monitor.monitor_driver);
+    job->monitor.free_monitor_driver = monitor_driver_free;
+    if (job->monitor.monitor_driver != NULL)
+        monitor_begin(&job->monitor.monitor_driver->acting, (enum monitor_kind)config->monitor,
+                      config, &facts);
+}
+
+/* Stalled or late: a downtime that lets the guest stop for long. The others are the usual ramp. */
+static bool is_last_downtime(enum decision why)
+{
+    return why == DECISION_STALLED_HARD || why == DECISION_STALLED_SOFT ||
+           why == DECISION_LATE_HARD || why == DECISION_LATE_VFIO;
+}
+
+void monitor_driver_advise(struct job *job, const struct sample *sample, struct moment now,
+                           struct effects *fx, struct monitor_decision *out_decision)
+{
+    struct monitor_driver *s = job->monitor.monitor_driver;
+    struct monitor_input input;
+    *out_decision = (struct monitor_decision){.why = DECISION_GOES_ON};
+    if (s == NULL || job->phase != PHASE_RUNNING)
+        return; /* without memory there is no advice */
+    fill_input(job, sample, now, &input);
+    monitor_step(&s->acting, &input, out_decision);
+    if (monitor_decision_changed(&s->acting, out_decision))
+        record(job, &s->acting, out_decision, true, now, fx);
+    if (out_decision->action == MONITOR_SET_DOWNTIME && !is_last_downtime(out_decision->why)) {
+        monitor_done(&s->acting, out_decision, true, input.elapsed_ms);
+        *out_decision = (struct monitor_decision){.why = DECISION_GOES_ON};
+    }
 }
 
 static bool is_tuning(const struct job *job, enum intent_kind kind)
@@ -336,18 +397,8 @@ void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *
         return;
     struct monitor_driver *s = job->monitor.monitor_driver;
     job->monitor.driven_ms = now.mono_ms;
-    struct monitor_input input = {
-        .elapsed_ms = now.mono_ms - job->call.begun_ms,
-        .has_stats = sample != NULL && sample->source != SAMPLE_COMPLETED,
-        .at_iteration = sample != NULL && sample->source == SAMPLE_ITERATION,
-        .mode = job->mode,
-        .stopped_by_migration =
-            job->resolution.source_side.observation.state == HV_STATE_PAUSED &&
-            job->resolution.source_side.observation.reason == HV_PAUSED_MIGRATION,
-        .abort_under_way = job->abort.asked && job->abort.status == ABORT_ABORTING,
-    };
-    if (sample != NULL)
-        input.stats = sample->stats;
+    struct monitor_input input;
+    fill_input(job, sample, now, &input);
     if (s->awaits_sample && !input.has_stats)
         return; /* the time since is not known yet */
     record_input(job, sample, &input, now, fx);

@@ -13,6 +13,13 @@ void monitor_driver_begin(struct fleet *f, struct job *job);
 /* A sample came, or (sample NULL) none did for a while. */
 void monitor_driver_step(struct fleet *f, struct job *job, const struct sample *sample,
                          struct moment now, struct effects *fx);
+/* Somebody else's migration: what the monitor would decide under that configuration. Its orders
+ * are never given, so it asks for them again; only the downtime, which Ferry would have set from
+ * the start, counts as set. Decisions are recorded as a shadow's. */
+void monitor_driver_begin_advice(struct fleet *f, struct job *job,
+                                 const struct migration_config *config);
+void monitor_driver_advise(struct job *job, const struct sample *sample, struct moment now,
+                           struct effects *fx, struct monitor_decision *out_decision);
 /* The answer to the check of the target's daemon before a switch to post-copy, which is ordered
  * only now. False: not this query. */
 bool monitor_driver_target_seen(struct fleet *f, struct job *job, uint64_t id,

@@ -480,6 +480,15 @@ static void measure(struct fleet *f, struct job *job, const struct remedy_facts 
         recovery_measured(job, now);
 }
 
+bool remedy_watch(struct job *job, struct moment now)
+{
+    forgive_gap(job, now);
+    if (job->phase != PHASE_RUNNING || !has_stream(job))
+        return false;
+    read_source(job, now);
+    return true;
+}
+
 void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     forgive_gap(job, now);

@@ -83,6 +83,8 @@ enum decision remedy_choose(const struct remedy_facts *facts, char out_text[MONI
 void remedy_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now);
 /* Observes, decides and orders. */
 void remedy_advance(struct fleet *f, struct job *job, struct moment now, struct effects *fx);
+/* Somebody else's migration: keeps what remedy_choose() goes by. False: there is no stream. */
+bool remedy_watch(struct job *job, struct moment now);
 /* The answer to an order. False: not a remedy's. */
 void remedy_answered(struct job *job, const struct err *err, struct moment now, struct effects *fx);
 /* How to stop a migration. With disks an abort over a dead path freezes the guest, so bytes must

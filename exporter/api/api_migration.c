@@ -305,6 +305,20 @@ static void add_control(struct json_object *ferry, const struct snapshot_job *jo
     add_rejections(ferry, job->placement.rejections);
 }
 
+/* About somebody else's migration in trouble. */
+static void add_advice(struct json_object *ferry, const struct job_advice *advice)
+{
+    if (advice->is == ADVICE_NONE)
+        return;
+    struct json_object *out = json_add_object(ferry, "advice");
+    json_add_text(out, "name", advice_name(advice->is));
+    json_add_text(out, "text", advice->text);
+    json_add_text(out, "help", advice_help(advice->is));
+    api_add_unless_empty(out, "node", advice->node);
+    api_add_unless_empty(out, "command", advice->command);
+    json_add_time(out, "since", advice->since_ms);
+}
+
 static void add_ferry(struct json_object *status, const struct snapshot_job *job)
 {
     struct json_object *ferry = json_add_object(status, "ferry");
@@ -317,6 +331,7 @@ static void add_ferry(struct json_object *status, const struct snapshot_job *job
         json_add_time(pending, "since", job->wait.since_ms);
         json_add_time(pending, "deadline", job->wait.until_ms);
     }
+    add_advice(ferry, &job->advice);
     add_control(ferry, job);
     api_add_move(ferry, job);
     if (job->result.error.code != ERR_NONE) {

@@ -42,5 +42,7 @@ const char *counters_recovery_result(
     const struct snapshot_job *job); /* NULL: no broken post-copy */
 /* The outcome; "gave-up": aborted by Ferry without a request. */
 const char *counters_outcome(const struct snapshot_job *job);
+/* Label managed_by: "ferry", or the manager of somebody else's migration, or "unknown". */
+const char *counters_manager(const struct snapshot_job *job);
 
 #endif

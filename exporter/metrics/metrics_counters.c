@@ -393,7 +393,8 @@ void metrics_count_finished(struct metrics_counters *counters, const struct snap
     int64_t began_ms = job->times.started_ms != 0 ? job->times.started_ms : job->times.created_ms;
     struct by by;
     by_job(job, job->times.ended_ms, &by);
-    count(counters, METRIC_MIGRATIONS, kind, 1, &by);
+    const char *end[] = {kind[0], kind[1], kind[2], counters_manager(job)};
+    count(counters, METRIC_MIGRATIONS, end, 1, &by);
     observe(counters, METRIC_MIGRATION_DURATION, kind, seconds(job->times.ended_ms - began_ms),
             &by);
     count_modes(counters, job, &by);

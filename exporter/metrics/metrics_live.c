@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/metrics/counters.h"
 #include "exporter/metrics/metrics.h"
 
 /* The active jobs of a snapshot, each with its labels as the page shows them. */
@@ -322,6 +323,15 @@ static void render_pending(const struct active *active, struct promx_page *page)
                                 pending_name(active->jobs[i].job->wait.pending), 1);
 }
 
+static void render_advice(const struct active *active, struct promx_page *page)
+{
+    metric_add_header(page, METRIC_MIGRATION_ADVICE);
+    for (size_t i = 0; i < active->n; i++)
+        if (active->jobs[i].job->advice.is != ADVICE_NONE)
+            metric_add_labelled(page, METRIC_MIGRATION_ADVICE, active->jobs[i].labels, "advice",
+                                advice_name(active->jobs[i].job->advice.is), 1);
+}
+
 static void render_decision(const struct active *active, struct promx_page *page)
 {
     metric_add_header(page, METRIC_MIGRATION_DECISION);
@@ -344,7 +354,8 @@ static void render_info(const struct active *active, struct promx_page *page)
                                            {"priority", priority_name(job->request.priority)},
                                            {"policy", job->request.policy},
                                            {"monitor",
-                                            job->monitor.name == NULL ? "" : job->monitor.name}};
+                                            job->monitor.name == NULL ? "" : job->monitor.name},
+                                           {"managed_by", counters_manager(job)}};
         labels.length = 0;
         buf_add(&labels, active->jobs[i].labels);
         metric_add_pairs(&labels, more, COUNT(more));
@@ -361,6 +372,7 @@ void metrics_render_migrations(const struct snapshot *snapshot, struct promx_pag
         render_info(&active, page);
         for (size_t i = 0; i < COUNT(state_sets); i++)
             render_state_set(&active, &state_sets[i], page);
+        render_advice(&active, page);
         render_pending(&active, page);
         render_decision(&active, page);
         for (size_t i = 0; i < COUNT(numbers); i++)

@@ -128,6 +128,13 @@ static const char *outcome_word(unsigned i)
     return i == GIVEN_UP ? "gave-up" : outcome_name((enum outcome)i);
 }
 
+static const char by_ferry[] = "ferry";
+
+const char *counters_manager(const struct snapshot_job *job)
+{
+    return job->request.origin == ORIGIN_OBSERVED ? job->request.managed_by : by_ferry;
+}
+
 const char *counters_outcome(const struct snapshot_job *job)
 {
     return outcome_word(is_given_up(job) ? GIVEN_UP : (unsigned)job->result.outcome);
@@ -146,7 +153,8 @@ static void touch_migrations(struct metrics_counters *c, const char *policy)
 {
     for (unsigned word = FIRST_WORD; word < N_WORDS; word++)
         for (enum origin origin = 0; origin < ORIGIN_COUNT; origin++) {
-            const char *values[] = {outcome_word(word), origin_name(origin), policy};
+            const char *values[] = {outcome_word(word), origin_name(origin), policy,
+                                    origin == ORIGIN_OBSERVED ? "unknown" : by_ferry};
             (void)promx_metric_touch(c->of[METRIC_MIGRATIONS], values);
         }
 }

@@ -11,6 +11,7 @@
 #include <uthash.h>
 
 #include "base/own.h"
+#include "engine/model/job/advice.h"
 #include "engine/model/job/job_control.h"
 #include "engine/model/job/job_data.h"
 #include "engine/model/job/phase.h"
@@ -55,6 +56,7 @@ struct job {
     struct job_result result;
     struct job_final final;
     struct job_forecast forecast; /* at hand-off */
+    struct job_advice advice;     /* about somebody else's */
     struct job_history history;
 
     bool frozen;     /* by an internal error: no decision and no order */
