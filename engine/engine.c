@@ -42,6 +42,7 @@ static struct fleet_config fleet_config_from(const struct engine_config *config)
         .eviction_strategy = config->eviction_strategy,
         .memory_overcommit_percent = config->memory_overcommit_percent,
         .vcpus_per_cpu = config->vcpus_per_cpu,
+        .needs_definition = true,
     };
 }
 

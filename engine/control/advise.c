@@ -36,15 +36,15 @@ static enum advice advice_of(enum monitor_action action)
 /* A local URI is of no use to another host. */
 static const char *peer_uri(const struct node *target)
 {
-    const char *uri = target == NULL                       ? ""
+    const char *uri = target == NULL                     ? ""
                       : target->host.peer_uri[0] != '\0' ? target->host.peer_uri
-                                                           : target->host.uri;
+                                                         : target->host.uri;
     return strstr(uri, "///") != NULL ? "" : uri;
 }
 
 /* A new advice is an event; the same one only gets its newest numbers. */
-static void give(struct fleet *f, struct job *job, enum advice is, const char *text,
-                 int64_t number, struct moment now, struct effects *fx)
+static void give(struct fleet *f, struct job *job, enum advice is, const char *text, int64_t number,
+                 struct moment now, struct effects *fx)
 {
     struct job_advice *advice = &job->advice;
     bool is_new = advice->is != is;
@@ -74,9 +74,9 @@ static bool advise_recovery(struct fleet *f, struct job *job, struct moment now,
     enum recovery_plan plan =
         recovery_plan(ownership_side(&job->resolution.source_side.observation),
                       ownership_side(&job->resolution.target_side.observation));
-    bool kills = target != NULL && hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET,
-                                               target->facts.libvirt_version,
-                                               target->facts.hypervisor_version);
+    bool kills =
+        target != NULL && hv_quirk_of(HV_QUIRK_RESUME_KILLS_TARGET, target->facts.libvirt_version,
+                                      target->facts.hypervisor_version);
     switch (plan) {
     case RECOVER_RESUME:
         if (kills)
@@ -153,8 +153,8 @@ static bool advise_resume(struct fleet *f, struct job *job, struct moment now, s
     bool left = ownership_side(&seen->source_side.observation) == SIDE_MOVING &&
                 ownership_is_gone(ownership_side(&seen->target_side.observation)) &&
                 seen->hv_job == JOB_SEEN_NONE && now.mono_ms - seen->ownership_since_ms >= LEFT_MS;
-    bool may_have_run = job->stream.target_resumed || !move_saw_target(f, job) ||
-                        job->mode == MODE_POSTCOPY;
+    bool may_have_run =
+        job->stream.target_resumed || !move_saw_target(f, job) || job->mode == MODE_POSTCOPY;
     if (!left || may_have_run)
         return false;
     give(f, job, ADVICE_RESUME,

@@ -94,3 +94,14 @@ ends() { # source|target|lost|irrecoverable|either SECONDS [PLANE CAUSE]
     assert_equal orders "$orders" 0
     kill "$HAND" 2>/dev/null || true
 }
+# advised WHAT SECONDS: Ferry says what it would do; follow_advice: as it says, by the command that it shows
+has_advice() { is_recorded && [ "$(job_field "$job" .status.ferry.advice.name)" = "$1" ]; }
+advised() {
+    wait_until "$2" has_advice "$1" || fail "the advice is '$(job_field "$job" .status.ferry.advice.name)', want $1"
+    note "advice after $(elapsed) s: $(api "$MIGRATIONS/$job" | jq -c .status.ferry.advice)"
+}
+follow_advice() {
+    local node command
+    node=$(job_field "$job" .status.ferry.advice.node) command=$(job_field "$job" .status.ferry.advice.command)
+    [ -n "$command" ] && note "on $node: $command" && host_run "$node" sh -c "$command" >&2
+}

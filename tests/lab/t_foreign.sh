@@ -16,7 +16,11 @@ case $ROW in
 abort) foreign_precopy && began && host_virsh h1 domjobabort g-f && ends source 15 none user-cancelled ;;
 abort_late) foreign_precopy && sleep 5 && began && host_virsh h1 domjobabort g-f && ends source 15 none user-cancelled ;;
 drop_abort) # somebody lost patience with a stalled stream
-    foreign_precopy && began && break_host drop-port h2 && sleep 8 && host_virsh h1 domjobabort g-f || true
+    foreign_precopy && began && break_host drop-port h2
+    advised abort 40
+    metrics | grep 'ferry_migration_advice{.*advice="abort"' >&2 || fail 'no metric has the advice'
+    ferry describe migration "$job" | grep -E '^(Trouble|Ferry would|Command)' >&2
+    follow_advice
     heal h2
     ends source 60 'none|data' 'user-cancelled|progress-stall|network-interrupted'
     ;;
@@ -70,8 +74,8 @@ post_stream_resume) # broken, and mended by who started it
     foreign_postcopy && began && break_host break-stream h1
     wait_until 20 both_broken || fail 'it is not broken'
     sleep 4
-    resume_foreign() { host_virsh h1 migrate --live --p2p --postcopy --postcopy-resume --postcopy-bandwidth 20 g-f qemu+tcp://h2/system >&2; }
-    wait_until 40 resume_foreign || fail 'not resumed'
+    advised resume-stream 20
+    wait_until 40 follow_advice || fail 'not resumed'
     ends target 60
     ;;
 after_kill)

@@ -137,11 +137,11 @@ static void a_broken_post_copy_is_to_be_resumed(void **state)
         w->target = HALF_TARGET;
         core_advance(w, 5000);
         assert_int_equal(job->advice.is, ADVICE_RESUME_STREAM);
-        assert_string_equal(job->advice.command,
-                            reachable != 0 ? "virsh migrate --live --p2p --postcopy "
-                                             "--postcopy-resume g1 qemu+tcp://h2/system"
-                                           : ""); /* no other host can open that URI */
-        target->facts.libvirt_version = 11002000; /* it dies of such a resume */
+        assert_string_equal(job->advice.command, reachable != 0
+                                                     ? "virsh migrate --live --p2p --postcopy "
+                                                       "--postcopy-resume g1 qemu+tcp://h2/system"
+                                                     : ""); /* no other host can open that URI */
+        target->facts.libvirt_version = 11002000;           /* it dies of such a resume */
         core_advance(w, 5000);
         assert_int_equal(job->advice.is, ADVICE_WAIT);
         assert_string_equal(job->advice.command, "");
@@ -157,7 +157,7 @@ static void odd_names_are_replaced_by_the_uuid(void **state)
     static const struct {
         const char *name;
         bool is_safe;
-    } rows[] = {{"web-1.prod", true}, {"a b", false},  {"-x", false},
+    } rows[] = {{"web-1.prod", true}, {"a b", false}, {"-x", false},
                 {"$(reboot)", false}, {"a;b", false}, {"", false}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct job_advice advice = {.is = ADVICE_ABORT};

@@ -6,7 +6,9 @@
 #include "exporter/request_log.h"
 #include "tests/unit/test_api_http.h"
 
-#define SUCCEEDED "ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\",policy=\"\"}"
+#define SUCCEEDED                                                                           \
+    "ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\",policy=\"\",managed_by=" \
+    "\"ferry\"}"
 
 static const struct exporter_lane lanes[] = {{"a", "look", 1, 250, 100, 2, 1500, 0, 0}};
 

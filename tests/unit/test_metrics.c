@@ -238,7 +238,8 @@ static void outcomes_are_counted_from_zero(void **state)
         char want[128];
         const char *word = o < OUTCOME_COUNT ? outcome_name(o) : "gave-up";
         (void)snprintf(want, sizeof want,
-                       "\nferry_migrations_total{outcome=\"%s\",trigger=\"user\",policy=\"\"} 0\n",
+                       "\nferry_migrations_total{outcome=\"%s\",trigger=\"user\",policy=\"\","
+                       "managed_by=\"ferry\"} 0\n",
                        word);
         assert_non_null(strstr(out, want));
         (void)snprintf(want, sizeof want,
@@ -259,28 +260,32 @@ static const struct ending {
      ABORT_NONE,
      1000,
      5000,
-     {"ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\",policy=\"\"} 1\n",
+     {"ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\",policy=\"\",managed_by="
+      "\"ferry\"} 1\n",
       "ferry_migration_duration_seconds_sum{outcome=\"succeeded\"} 4\n",
       "ferry_migration_aborts_total{requester=\"operator\",result=\"Failed\"} 0\n"}},
     {OUTCOME_SUCCEEDED,
      ABORT_ABORTING,
      1000,
      5000,
-     {"ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\",policy=\"\"} 1\n",
+     {"ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\",policy=\"\",managed_by="
+      "\"ferry\"} 1\n",
       "ferry_migration_aborts_total{requester=\"operator\",result=\"Failed\"} 1\n",
       "ferry_migration_aborts_total{requester=\"operator\",result=\"Succeeded\"} 0\n"}},
     {OUTCOME_ABORTED,
      ABORT_SUCCEEDED,
      0,
      5000,
-     {"ferry_migrations_total{outcome=\"aborted\",trigger=\"user\",policy=\"\"} 1\n",
+     {"ferry_migrations_total{outcome=\"aborted\",trigger=\"user\",policy=\"\",managed_by="
+      "\"ferry\"} 1\n",
       "ferry_migration_duration_seconds_sum{outcome=\"aborted\"} 4.5\n",
       "ferry_migration_aborts_total{requester=\"operator\",result=\"Succeeded\"} 1\n"}},
     {OUTCOME_LOST,
      ABORT_NONE,
      9000,
      5000, /* the wall clock was set back */
-     {"ferry_migrations_total{outcome=\"lost\",trigger=\"user\",policy=\"\"} 1\n",
+     {"ferry_migrations_total{outcome=\"lost\",trigger=\"user\",policy=\"\",managed_by=\"ferry\"} "
+      "1\n",
       "ferry_migration_duration_seconds_sum{outcome=\"lost\"} 0\n",
       "ferry_migration_duration_seconds_bucket{outcome=\"lost\",le=\"+Inf\"} 1\n"}},
 };

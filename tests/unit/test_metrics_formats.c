@@ -116,9 +116,10 @@ static void an_exemplar_names_the_migration(void **state)
     struct world *world = world_new(7);
     OWNED(metrics_counters) counters = busy_counters(world);
     OWNED_TEXT open = page_in(PROMX_OPENMETRICS, &world->snapshot, counters);
-    assert_non_null(strstr(open, "ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\","
-                                 "policy=\"\"} 1 # {uid=\"20000000-0000-4000-8000-000000000000\","
-                                 "namespace=\"default\",migration=\"done\"} 1 1763269630.5\n"));
+    assert_non_null(strstr(
+        open, "ferry_migrations_total{outcome=\"succeeded\",trigger=\"user\","
+              "policy=\"\",managed_by=\"ferry\"} 1 # {uid=\"20000000-0000-4000-8000-000000000000\","
+              "namespace=\"default\",migration=\"done\"} 1 1763269630.5\n"));
     struct snapshot_job job = world->jobs[0];
     memset(job.name, 'n', 200); /* too long for an exemplar */
     job.request.origin = ORIGIN_UPDATE;

@@ -61,7 +61,8 @@ static void gave_up_is_counted_apart_from_aborted(void **state)
         {OUTCOME_SUCCEEDED, ABORT_CAUSE_COMPLETION, "succeeded"},
     };
     static const char *const families[][2] = {
-        {"ferry_migrations_total{outcome=\"", "\",trigger=\"user\",policy=\"\"}"},
+        {"ferry_migrations_total{outcome=\"",
+         "\",trigger=\"user\",policy=\"\",managed_by=\"ferry\"}"},
         {"ferry_path_migrations_total{source=\"a\",target=\"b\",outcome=\"", "\"}"},
         {"ferry_migration_duration_seconds_count{outcome=\"", "\"}"},
     };

@@ -35,7 +35,9 @@ static void hosts_paths_and_policies_are_counted_from_zero(void **state)
     assert_line(page, "\nferry_path_downtime_seconds_total{source=\"b\",target=\"a\"} 0\n");
     assert_null(strstr(page, "source=\"a\",target=\"a\""));
     assert_line(page, "\nferry_migrations_total{outcome=\"failed\",trigger=\"evacuation\","
-                      "policy=\"gentle\"} 0\n");
+                      "policy=\"gentle\",managed_by=\"ferry\"} 0\n");
+    assert_line(page, "\nferry_migrations_total{outcome=\"failed\",trigger=\"observed\","
+                      "policy=\"gentle\",managed_by=\"unknown\"} 0\n");
     snapshot_unref(&world->snapshot);
 }
 
@@ -89,12 +91,13 @@ static void preset_policies_are_bounded(void **state)
     const struct snapshot snapshot = {.n_objects = POLICIES, .objects = list};
     OWNED(metrics_counters) counters = new_counters();
     OWNED_TEXT page = page_of(&snapshot, counters);
-    assert_line(page, "trigger=\"user\",policy=\"p31\"} 0\n");
+    assert_line(page, "trigger=\"user\",policy=\"p31\",managed_by=\"ferry\"} 0\n");
     assert_null(strstr(page, "policy=\"p32\""));
     struct snapshot_job job = {.result.outcome = OUTCOME_FAILED, .request.policy = "p33"};
     metrics_count_finished(counters, &job);
     OWNED_TEXT after = page_of(&snapshot, counters);
-    assert_line(after, "outcome=\"failed\",trigger=\"user\",policy=\"p33\"} 1\n");
+    assert_line(after,
+                "outcome=\"failed\",trigger=\"user\",policy=\"p33\",managed_by=\"ferry\"} 1\n");
     assert_null(strstr(after, "policy=\"other\""));
 }
 

@@ -156,6 +156,12 @@ static void foreign(struct core_world *w) /* to h2; it takes long */
     guest_busy(w);
 }
 
+static void definition(struct core_world *w) /* its host never sends it */
+{
+    w->fleet->config.needs_definition = true;
+    assert_non_null(core_ask(w, "g1", NULL));
+}
+
 static const struct {
     enum pending pending;
     void (*story)(struct core_world *);
@@ -176,6 +182,8 @@ static const struct {
      "after 900 s: a migration that Ferry did not start"},
     {PENDING_FOREIGN, foreign, PHASE_PENDING, 900,
      "after 900 s: somebody else migrates the guest from h1 to h2 (manager: unknown)"},
+    {PENDING_DEFINITION, definition, PHASE_PENDING, 120,
+     "after 120 s: node h1 is asked for the guest's definition"},
     {PENDING_UNSCHEDULABLE, unschedulable, PHASE_PENDING, 300,
      "after 300 s: 0/2 nodes are available: 1 not-ready, 1 source-node"},
     {PENDING_BACKUP, backup, PHASE_PENDING, 3600, "after 3600 s: Waiting for backup of g1"},

@@ -104,13 +104,28 @@ static bool wait_for_others(struct fleet *f, struct job *job, struct moment now,
     return true;
 }
 
+/* Just seen for the first time, or just arrived: the collector reads its definition within moments.
+ */
+static bool wait_for_definition(struct fleet *f, struct job *job, const struct guest *guest,
+                                struct moment now, struct effects *fx)
+{
+    enum { AGAIN_MS = 300 };
+    if (!f->config.needs_definition || guest->owner->migratable.known)
+        return false;
+    step_wait(job, PENDING_DEFINITION, now, "node %s is asked for the guest's definition",
+              guest->owner->node->name);
+    if (wait_until_deadline(f, job, now, fx) && job->queue.wake_ms > now.mono_ms + AGAIN_MS)
+        job->queue.wake_ms = now.mono_ms + AGAIN_MS;
+    return true;
+}
+
 /* An answer later than this is not waited for. */
 enum { ANSWER_MS = 10000 };
 
 bool guest_is_free(struct fleet *f, struct job *job, const struct guest *guest, struct moment now,
                    struct effects *fx)
 {
-    if (wait_for_others(f, job, now, fx))
+    if (wait_for_others(f, job, now, fx) || wait_for_definition(f, job, guest, now, fx))
         return false;
     int64_t age_ms = now.mono_ms - job->resolution.hv_job_asked_ms;
     bool busy =

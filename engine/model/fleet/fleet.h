@@ -27,6 +27,7 @@ struct fleet_config {
     enum strategy eviction_strategy;         /* for guests without one */
     unsigned memory_overcommit_percent;      /* 0: 100 */
     unsigned vcpus_per_cpu;                  /* 0: 10 */
+    bool needs_definition; /* no guest is migrated before its definition was read */
 };
 
 struct fleet_identity {      /* of this appliance: store/store.h */
