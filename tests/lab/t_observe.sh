@@ -1,6 +1,6 @@
 #!/bin/bash
 # observe: virsh migrates guests: Ferry records each migration, also through read-only sockets alone, and gives no order
-# cases: read_only managed
+# cases: read_only managed guide
 # long: read_only=90 managed=30
 . "$(dirname "$0")/testlib.sh"
 first_hosts 2
@@ -49,6 +49,36 @@ refused() { # TEXT COMMAND...
 }
 
 case ${1:-} in
+guide) # docs/observe.md, word for word, but for the way to the hosts
+    guide=$LAB_SCRIPTS/../../docs/observe.md
+    block() { awk -v kind="$1" '/^## /{on = /^## Five minutes/} on && $0 ~ "^ *```" {inside = !inside && $0 ~ kind; next} on && inside {sub(/^   /, ""); print}' "$guide"; }
+    write_config
+    block yaml >"$TEST_DIR/guide.yaml"
+    for host in h1 h2; do
+        uri=$(host_uri $host)
+        grep -q "qemu+ssh://ferry@$host/system?socket=/run/libvirt/libvirt-sock-ro" "$TEST_DIR/guide.yaml" || fail "the guide does not name $host"
+        sed -i "s|qemu+ssh://ferry@$host/.*|${uri/%-sock/-sock-ro}|" "$TEST_DIR/guide.yaml"
+    done
+    sed -n "/^state:/,/^log:/p" "$TEST_DIR/ferry.yaml" >>"$TEST_DIR/guide.yaml" # where this test's appliance lives
+    mv "$TEST_DIR/guide.yaml" "$TEST_DIR/ferry.yaml"
+    boot h1 g-g 32 'ws=2 rate=1 hb=500'
+    "$FERRY" doctor --config "$TEST_DIR/ferry.yaml" >&2 || fail 'ferry doctor is not content'
+    start_ferry
+    wait_until 15 guest_node_is g-g h1 || fail 'g-g is not known'
+    virsh_migrate g-g h1 h2
+    virsh_ended
+    expect 1 h1 h2 succeeded running-on-target PreCopy
+    [ "$(block sh | wc -l)" -ge 4 ] || fail 'the guide has no commands'
+    while read -r _ words; do
+        # shellcheck disable=SC2086
+        ferry $words >"$TEST_DIR/answer" 2>&1 </dev/null || fail "ferry $words: $(cat "$TEST_DIR/answer")"
+        note "ferry $words: $(tail -n 1 "$TEST_DIR/answer")"
+        [[ $words != 'get migrations'* ]] || grep -q "$job" "$TEST_DIR/answer" || fail "ferry $words does not show $job"
+    done < <(block sh)
+    ferry describe migration "$job" >&2
+    ferry postmortem "$job" >/dev/null
+    no_orders
+    ;;
 read_only)
     write_config
     sed -i 's|libvirt-sock|libvirt-sock-ro|' "$TEST_DIR/ferry.yaml"
