@@ -14,7 +14,7 @@ TESTS_simulator := sim sim_* contract_sim
 TESTS_collector := collector* qemu_log recorder
 TESTS_model := job_fields labels ledger migratable migration_config host_requirements object_kind paths persist phase \
 	policy publish* pending_change settings
-TESTS_control := admission advise backoff configure control objects observed orphans effects limits marks pause pending prepare* queue_order quota \
+TESTS_control := admission advise backoff configure control definition_wait objects observed orphans effects limits marks pause pending prepare* queue_order quota \
 	reconcile stranded transitions wakes
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.

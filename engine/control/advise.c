@@ -42,27 +42,33 @@ static const char *peer_uri(const struct node *target)
     return strstr(uri, "///") != NULL ? "" : uri;
 }
 
+struct said {
+    enum advice is;
+    const char *text;
+    int64_t number; /* of the command */
+};
+
 /* A new advice is an event; the same one only gets its newest numbers. */
-static void give(struct fleet *f, struct job *job, enum advice is, const char *text, int64_t number,
-                 struct moment now, struct effects *fx)
+static void give(struct fleet *f, struct job *job, struct said said, struct moment now,
+                 struct effects *fx)
 {
     struct job_advice *advice = &job->advice;
-    bool is_new = advice->is != is;
-    if (!is_new && is == ADVICE_NONE)
+    bool is_new = advice->is != said.is;
+    if (!is_new && said.is == ADVICE_NONE)
         return;
     if (is_new)
-        *advice = (struct job_advice){.is = is, .since_ms = now.wall_ms};
-    TEXT_SET(advice->text, text);
+        *advice = (struct job_advice){.is = said.is, .since_ms = now.wall_ms};
+    TEXT_SET(advice->text, said.text);
     advice_command(advice, &(struct advice_for){.source = job->source,
                                                 .target = job->target,
                                                 .guest = job->guest_name,
                                                 .uuid = job->guest_uuid,
                                                 .peer_uri = peer_uri(fleet_node(f, job->target)),
-                                                .number = number});
+                                                .number = said.number});
     job->version = fleet_touch(f);
-    if (is_new && is != ADVICE_NONE)
-        effects_event(fx, job, now.wall_ms, true, "Advice", "%s Ferry would: %s%s%s%s%s", text,
-                      advice_name(is), advice->command[0] != '\0' ? "; on " : "", advice->node,
+    if (is_new && said.is != ADVICE_NONE)
+        effects_event(fx, job, now.wall_ms, true, "Advice", "%s Ferry would: %s%s%s%s%s", said.text,
+                      advice_name(said.is), advice->command[0] != '\0' ? "; on " : "", advice->node,
                       advice->command[0] != '\0' ? ": " : "", advice->command);
 }
 
@@ -80,19 +86,29 @@ static bool advise_recovery(struct fleet *f, struct job *job, struct moment now,
     switch (plan) {
     case RECOVER_RESUME:
         if (kills)
-            give(f, job, ADVICE_WAIT,
-                 "Post-copy is broken on both sides. The target's libvirt dies of a resume by "
-                 "virsh; QEMU's monitor on the source can resume it.",
-                 0, now, fx);
+            give(f, job,
+                 (struct said){
+                     ADVICE_WAIT,
+                     "Post-copy is broken on both sides. The target's libvirt dies of a resume by "
+                     "virsh; QEMU's monitor on the source can resume it.",
+                     0},
+                 now, fx);
         else
-            give(f, job, ADVICE_RESUME_STREAM, "Post-copy is broken on both sides.", 0, now, fx);
+            give(f, job,
+                 (struct said){ADVICE_RESUME_STREAM, "Post-copy is broken on both sides.", 0}, now,
+                 fx);
         return true;
     case RECOVER_PAUSE:
-        give(f, job, ADVICE_PAUSE_STREAM,
-             "Post-copy is broken on the target, and the source does not know it.", 0, now, fx);
+        give(f, job,
+             (struct said){ADVICE_PAUSE_STREAM,
+                           "Post-copy is broken on the target, and the source does not know it.",
+                           0},
+             now, fx);
         return true;
     case RECOVER_BLIND:
-        give(f, job, ADVICE_WAIT, "Post-copy, and one of its hosts cannot be reached.", 0, now, fx);
+        give(f, job,
+             (struct said){ADVICE_WAIT, "Post-copy, and one of its hosts cannot be reached.", 0},
+             now, fx);
         return true;
     case RECOVER_NOT:
     case RECOVER_WATCH:
@@ -140,7 +156,7 @@ static bool advise_remedy(struct fleet *f, struct job *job, struct moment now, s
         advice = ADVICE_WAIT;
     if (advice == ADVICE_NONE)
         return false;
-    give(f, job, advice, text, 0, now, fx);
+    give(f, job, (struct said){advice, text, 0}, now, fx);
     return true;
 }
 
@@ -157,10 +173,13 @@ static bool advise_resume(struct fleet *f, struct job *job, struct moment now, s
         job->stream.target_resumed || !move_saw_target(f, job) || job->mode == MODE_POSTCOPY;
     if (!left || may_have_run)
         return false;
-    give(f, job, ADVICE_RESUME,
-         "The migration is over, and its guest is left paused on the source. The target was "
-         "observed all the time, never ran it, and no longer has it.",
-         0, now, fx);
+    give(f, job,
+         (struct said){
+             ADVICE_RESUME,
+             "The migration is over, and its guest is left paused on the source. The target was "
+             "observed all the time, never ran it, and no longer has it.",
+             0},
+         now, fx);
     return true;
 }
 
@@ -175,7 +194,7 @@ void advise_advance(struct fleet *f, struct job *job, struct moment now, struct 
     if (given)
         job->advice.by_monitor = false;
     else if (!job->advice.by_monitor)
-        give(f, job, ADVICE_NONE, "", 0, now, fx);
+        give(f, job, (struct said){ADVICE_NONE, "", 0}, now, fx);
 }
 
 static void begin(struct fleet *f, struct job *job)
@@ -196,6 +215,7 @@ void advise_sample(struct fleet *f, struct job *job, const struct sample *sample
     monitor_driver_advise(job, sample, now, fx, &decision);
     if (job->advice.is != ADVICE_NONE && !job->advice.by_monitor)
         return; /* a stalled or broken stream comes first */
-    give(f, job, advice_of(decision.action), decision.text, decision.downtime_ms, now, fx);
+    give(f, job, (struct said){advice_of(decision.action), decision.text, decision.downtime_ms},
+         now, fx);
     job->advice.by_monitor = job->advice.is != ADVICE_NONE;
 }

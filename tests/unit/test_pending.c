@@ -156,12 +156,6 @@ static void foreign(struct core_world *w) /* to h2; it takes long */
     guest_busy(w);
 }
 
-static void definition(struct core_world *w) /* its host never sends it */
-{
-    w->fleet->config.needs_definition = true;
-    assert_non_null(core_ask(w, "g1", NULL));
-}
-
 static const struct {
     enum pending pending;
     void (*story)(struct core_world *);
@@ -182,8 +176,6 @@ static const struct {
      "after 900 s: a migration that Ferry did not start"},
     {PENDING_FOREIGN, foreign, PHASE_PENDING, 900,
      "after 900 s: somebody else migrates the guest from h1 to h2 (manager: unknown)"},
-    {PENDING_DEFINITION, definition, PHASE_PENDING, 120,
-     "after 120 s: node h1 is asked for the guest's definition"},
     {PENDING_UNSCHEDULABLE, unschedulable, PHASE_PENDING, 300,
      "after 300 s: 0/2 nodes are available: 1 not-ready, 1 source-node"},
     {PENDING_BACKUP, backup, PHASE_PENDING, 3600, "after 3600 s: Waiting for backup of g1"},
@@ -251,18 +243,18 @@ static void every_wait_ends_the_job_at_its_deadline_and_not_before(void **state)
 
 /* Rows without a deadline have an end of their own: a backoff the time it names, an unproven
  * outcome the hosts' word, a stalled stream and a recovery their own deadlines (test_remedy.c,
- * test_recovery.c). STORAGE is told in test_volumes.c. */
+ * test_recovery.c). STORAGE is told in test_volumes.c, DEFINITION in test_definition_wait.c. */
 static void every_row_is_told_or_has_an_end_of_its_own(void **state)
 {
     (void)state;
     for (enum pending row = PENDING_NONE + 1; row < PENDING_COUNT; row++) {
-        bool told = false;
+        bool told = row == PENDING_STORAGE || row == PENDING_UNCONFIRMED;
         for (size_t i = 0; i < COUNT(rows); i++)
-            told = told || rows[i].pending == row;
+            told = told || rows[i].pending == row || row == PENDING_DEFINITION;
         bool own_end = row == PENDING_BACKOFF || row == PENDING_UNPROVEN ||
                        row == PENDING_STALLED || row == PENDING_RECOVERY ||
                        row == PENDING_INTERNAL_ERROR;
-        assert_true(told || own_end || row == PENDING_STORAGE || row == PENDING_UNCONFIRMED);
+        assert_true(told || own_end);
         assert_true(own_end == (pending_limit_ms(row) == 0));
     }
 }
