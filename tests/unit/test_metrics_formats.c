@@ -125,7 +125,7 @@ static void an_exemplar_names_the_migration(void **state)
     job.request.origin = ORIGIN_UPDATE;
     metrics_count_finished(counters, &job);
     OWNED_TEXT again = page_in(PROMX_OPENMETRICS, &world->snapshot, counters);
-    assert_non_null(strstr(again, "trigger=\"live-update\",policy=\"\"} 1 # "
+    assert_non_null(strstr(again, "trigger=\"live-update\",policy=\"\",managed_by=\"ferry\"} 1 # "
                                   "{uid=\"20000000-0000-4000-8000-000000000000\"} 1 "));
     struct page_totals totals;
     assert_fine(again, true, &totals);
