@@ -45,7 +45,7 @@ static void listing_free(void *ctx)
 static bool listing_keep(struct listing *l)
 {
     if (l->kept == 0)
-        l->kept = list_keep_begin(l->x->lists, l->versions, clock_mono_ms(l->x->clock));
+        l->kept = list_keep_begin(l->x->lists, &l->versions, clock_mono_ms(l->x->clock));
     return l->kept != 0;
 }
 

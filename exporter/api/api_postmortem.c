@@ -6,6 +6,7 @@
 
 #include "analyzer/report/postmortem.h"
 #include "exporter/api/api.h"
+#include "exporter/api/api_request.h"
 #include "exporter/exporter_impl.h"
 
 static bool render(const struct api_call *call, enum pm_format format, struct buf *out,
@@ -13,6 +14,9 @@ static bool render(const struct api_call *call, enum pm_format format, struct bu
 {
     OWNED(archive)
     archive = archive_load(call->x->store, call->request->ns, call->request->name, err);
+    if (archive != NULL && !api_may_see(call->request, archive->job.ns))
+        return err_set(err, ERR_NOT_FOUND, "no migration '%s' in namespace '%s'",
+                       call->request->name, call->request->ns);
     OWNED(postmortem) pm = archive != NULL ? postmortem_new(archive, err) : NULL;
     if (pm == NULL)
         return false;

@@ -13,6 +13,11 @@ void api_requester(const struct http_request *request, char *out)
     access_identity_id(request->identity, out, SNAPSHOT_WHO_MAX);
 }
 
+bool api_may_see(const struct http_request *request, const char *ns)
+{
+    return request->identity->ns[0] == '\0' || text_equal(request->identity->ns, ns);
+}
+
 static bool read_dry_run(const char *text, bool *out_dry_run, struct err *err)
 {
     *out_dry_run = text_equal(text, "All");

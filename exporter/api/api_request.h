@@ -9,6 +9,9 @@
 #include "engine/requests.h"
 #include "exporter/api/api.h"
 
+/* Whether the client's role holds in that namespace: for what is found by a uid, whose namespace is
+ * not the one that the path names and the gate has checked. */
+bool api_may_see(const struct http_request *request, const char *ns);
 /* The identity of the client, as stored; never what the client claims. out holds
  * SNAPSHOT_WHO_MAX. */
 void api_requester(const struct http_request *request, char *out);

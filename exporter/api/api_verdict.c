@@ -2,6 +2,7 @@
  * migration, else from the store. */
 #include "analyzer/record/recorded.h"
 #include "exporter/api/api.h"
+#include "exporter/api/api_request.h"
 #include "exporter/exporter_impl.h"
 
 static void add_envelope(struct json_object *document, const char *ns, const char *name,
@@ -61,7 +62,7 @@ static void reply_stored(const struct api_call *call, struct http_reply *reply)
     } else if (!store->ops->find_job(store, http->ns, http->name, take_job, &found, &err) ||
                (found.is_there && !verdict_rows_load(store, found.uid, &verdict_rows, &err))) {
         reply_err(reply, &err, KIND_MIGRATION, http->name);
-    } else if (!found.is_there) {
+    } else if (!found.is_there || !api_may_see(http, found.ns)) {
         reply_not_found(reply, KIND_MIGRATION, http->name);
     } else if (verdict_rows == NULL) {
         reply_not_judged(reply, found.name, found.has_ended);

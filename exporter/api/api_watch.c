@@ -330,7 +330,7 @@ static bool send_first(struct watching *w, const struct api_call *call,
     else if (w->initial != NULL)
         advance_initial(w, FIRST_BYTES, FIRST_OBJECTS, &first);
     if (w->initial != NULL)
-        w->kept = list_keep_begin(w->x->lists, w->initial, clock_mono_ms(w->x->clock));
+        w->kept = list_keep_begin(w->x->lists, &w->initial, clock_mono_ms(w->x->clock));
     if (w->initial != NULL && w->kept == 0) {
         buf_fini(&first);
         reply_refusal(out_reply, 503, "too many long lists are being read; try again");

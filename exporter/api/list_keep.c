@@ -108,20 +108,21 @@ static struct kept *make_room(struct list_keep *keep, size_t room)
     return oldest;
 }
 
-uint64_t list_keep_begin(struct list_keep *keep, const struct versions *versions, int64_t now_ms)
+uint64_t list_keep_begin(struct list_keep *keep, const struct versions **versions, int64_t now_ms)
 {
     uint64_t number = 0;
     (void)pthread_mutex_lock(&keep->lock);
-    struct kept *kept = find_snapshot(keep, versions->snapshot);
+    struct kept *kept = find_snapshot(keep, (*versions)->snapshot);
     if (kept == NULL) {
-        kept = make_room(keep, room_for(versions->snapshot));
+        kept = make_room(keep, room_for((*versions)->snapshot));
         if (kept != NULL)
-            *kept = (struct kept){.versions = versions_ref(versions), .number = ++keep->newest};
+            *kept = (struct kept){.versions = versions_ref(*versions), .number = ++keep->newest};
     }
     if (kept != NULL) {
         kept->readers++;
         kept->used_ms = now_ms;
         number = kept->number;
+        *versions = kept->versions;
     }
     (void)pthread_mutex_unlock(&keep->lock);
     return number;

@@ -26,9 +26,11 @@ struct list_keep *list_keep_new(struct err *err);
 void list_keep_free(struct list_keep *keep); /* after the last reader */
 DEFINE_OWNED(list_keep)
 
-/* A reader of the snapshot of these versions begins; it is kept until list_keep_end(). Its number,
- * which no other snapshot of this process has; 0: too many others are being read. */
-uint64_t list_keep_begin(struct list_keep *keep, const struct versions *versions, int64_t now_ms);
+/* A reader of the snapshot of *versions begins; it is kept until list_keep_end(). Its number, which
+ * no other snapshot of this process has; 0: too many others are being read. *versions becomes the
+ * one that is kept, which another reader of that snapshot may have begun with: only that one lives
+ * as long, the objects' versions are the same. */
+uint64_t list_keep_begin(struct list_keep *keep, const struct versions **versions, int64_t now_ms);
 /* Likewise of one that was kept for pages, by its number; NULL: expired. */
 const struct versions *list_keep_resume(struct list_keep *keep, uint64_t number, int64_t now_ms);
 /* The reader has ended; is_paged: another page may be asked for. */

@@ -91,7 +91,10 @@ static int verify_client(gnutls_session_t session)
     const gnutls_datum_t *given = gnutls_certificate_get_peers(session, &n);
     if (given == NULL || n == 0)
         return 0; /* whether one is required was negotiated */
-    return gnutls_certificate_verify_peers3(session, NULL, &status) == 0 && status == 0
+    /* A host's or a web server's certificate of the same authority is no client's. */
+    gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
+                                     .data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT};
+    return gnutls_certificate_verify_peers(session, &purpose, 1, &status) == 0 && status == 0
                ? 0
                : GNUTLS_E_CERTIFICATE_ERROR;
 }

@@ -110,20 +110,26 @@ static bool write_pid(const struct statedir *state, struct err *err)
            db_fail_errno(n < 0 ? errno : ENOSPC, state->lock_path, "cannot write the pid", err);
 }
 
+static bool is_ours(const char *name)
+{
+    static const char *const stems[] = {"ferry.db", "samples.db", "lock"};
+    for (size_t i = 0; i < COUNT(stems); i++)
+        if (text_has_prefix(name, stems[i]))
+            return true;
+    return false;
+}
+
 /* Files of an older Ferry, or of one with another umask, are taken from others. */
 static bool close_to_others(const struct statedir *state, struct err *err)
 {
-    static const char *const stems[] = {"ferry.db", "samples.db", "lock"};
     DIR *dir = opendir(state->dir);
     if (dir == NULL)
         return db_fail_errno(errno, state->dir, "cannot list the state directory", err);
     bool done = true;
     for (const struct dirent *entry; done && (entry = readdir(dir)) != NULL;) {
         struct stat seen;
-        bool ours = false;
-        for (size_t i = 0; i < COUNT(stems); i++)
-            ours = ours || text_has_prefix(entry->d_name, stems[i]);
-        if (!ours || fstatat(dirfd(dir), entry->d_name, &seen, AT_SYMLINK_NOFOLLOW) != 0 ||
+        if (!is_ours(entry->d_name) ||
+            fstatat(dirfd(dir), entry->d_name, &seen, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(seen.st_mode) || (seen.st_mode & S_IRWXO) == 0)
             continue;
         done = fchmodat(dirfd(dir), entry->d_name, seen.st_mode & 0770, 0) == 0 ||
@@ -131,6 +137,30 @@ static bool close_to_others(const struct statedir *state, struct err *err)
     }
     (void)closedir(dir);
     return done;
+}
+
+/* What root made in the directory of a service's user (a restore, a copy of the records) is that
+ * user's: it could not open it otherwise. Only files of root's with one name: nothing that the user
+ * linked here from elsewhere. */
+static void give_to_owner(const struct statedir *state)
+{
+    struct stat owner, seen;
+    DIR *dir = geteuid() == 0 ? opendir(state->dir) : NULL;
+    if (dir == NULL)
+        return;
+    bool is_known = fstat(dirfd(dir), &owner) == 0 && owner.st_uid != 0;
+    for (const struct dirent *entry; is_known && (entry = readdir(dir)) != NULL;) {
+        int fd = is_ours(entry->d_name) ? openat(dirfd(dir), entry->d_name,
+                                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                                        : -1;
+        if (fd < 0)
+            continue;
+        if (fstat(fd, &seen) == 0 && S_ISREG(seen.st_mode) && seen.st_uid == 0 &&
+            seen.st_nlink == 1)
+            (void)!fchown(fd, owner.st_uid, owner.st_gid);
+        (void)close(fd);
+    }
+    (void)closedir(dir);
 }
 
 bool statedir_init(struct statedir *state, const char *dir, struct err *err)
@@ -154,6 +184,8 @@ void statedir_fini(struct statedir *state, bool undo)
 {
     if (undo && state->made_lock)
         (void)unlink(state->lock_path); /* before the lock is released */
+    if (!undo)
+        give_to_owner(state);
     drop_lock(state);
     if (undo && state->made_dir)
         (void)rmdir(state->dir); /* only if it is empty */

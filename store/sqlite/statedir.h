@@ -21,7 +21,8 @@ struct statedir {
 
 /* Creates a missing directory (not its parents) and takes the lock. */
 MUST_CHECK bool statedir_init(struct statedir *state, const char *dir, struct err *err);
-/* Releases the lock. undo: also removes what statedir_init() created. */
+/* Releases the lock. undo: also removes what statedir_init() created. What root made is given to
+ * the owner of the directory. */
 void statedir_fini(struct statedir *state, bool undo);
 /* A rename in the directory is durable only after this. */
 MUST_CHECK bool statedir_sync(const struct statedir *state, struct err *err);

@@ -118,6 +118,59 @@ static void what_a_token_may_not_be_is_said(void **state)
     assert_null(strstr(out, "viewer")); /* nothing was made */
 }
 
+/* A verb over https as a script runs it, with all it needs in the environment. */
+static int with_token(const struct served *served, const char *secret, verb_fn *verb,
+                      const char *words, char *out, size_t n)
+{
+    char before[64];
+    TEXT_SET(before, getenv("FERRY_SERVER"));
+    (void)setenv("FERRY_SERVER", served->https, 1);
+    (void)setenv("FERRY_CA_FILE", served->certificate, 1);
+    (void)setenv("FERRY_TOKEN", secret, 1);
+    int status = run_all(verb, words, out, n);
+    (void)setenv("FERRY_SERVER", before, 1);
+    (void)unsetenv("FERRY_CA_FILE");
+    (void)unsetenv("FERRY_TOKEN");
+    return status;
+}
+
+/* A uid names a migration wherever it is; a role of one namespace must not read another's by it. */
+static void a_role_of_one_namespace_reads_no_migration_of_another_by_its_uid(void **state)
+{
+    static const struct {
+        verb_fn *verb;
+        const char *verb_name;
+    } reads[] = {{verb_postmortem, "postmortem"}, {verb_explain, "explain"}};
+    const struct served *served = *state;
+    char out[65536], uid[64] = "", here[128], there[128], words[128];
+    for (int i = 0; i < 50; i++) { /* until the guest is known */
+        if (run(verb_migrate, "migrate web --to b --wait", out, sizeof out) == EXIT_DONE)
+            break;
+        clock_sleep_ms(100);
+    }
+    for (int i = 0; i < 100 && strlen(uid) < 36; i++, clock_sleep_ms(100)) /* until it is judged */
+        if (run(verb_query, "query SELECT/**/job_uid/**/FROM/**/verdicts -ocsv", out, sizeof out) ==
+            EXIT_DONE)
+            (void)sscanf(out, "job_uid\r\n%63[a-f0-9-]", uid);
+    assert_int_equal(strlen(uid), 36);
+    assert_int_equal(run(verb_token, "token create here --role viewer", here, sizeof here),
+                     EXIT_DONE);
+    assert_int_equal(run(verb_token, "token create there --role admin --namespace other", there,
+                         sizeof there),
+                     EXIT_DONE);
+    here[strcspn(here, "\n")] = there[strcspn(there, "\n")] = '\0';
+    for (size_t i = 0; i < COUNT(reads); i++) {
+        (void)snprintf(words, sizeof words, "%s %s -n other", reads[i].verb_name, uid);
+        if (with_token(served, here, reads[i].verb, words, out, sizeof out) != EXIT_DONE)
+            fail_msg("%s: %s", words, out);
+        assert_int_not_equal(with_token(served, there, reads[i].verb, words, out, sizeof out),
+                             EXIT_DONE);
+        assert_null(strstr(out, "web"));
+    }
+    assert_int_equal(run(verb_token, "token delete here", out, sizeof out), EXIT_DONE);
+    assert_int_equal(run(verb_token, "token delete there", out, sizeof out), EXIT_DONE);
+}
+
 /* What a backup holds is old: who deleted a token since must hear of it. */
 static void a_restore_counts_the_tokens_that_are_valid_again_or_removes_them(void **state)
 {
@@ -243,6 +296,7 @@ TEST_FILE(test_cli_token)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_token_may_not_be_is_said),
         cmocka_unit_test(a_token_opens_https_for_its_role_until_it_is_deleted),
+        cmocka_unit_test(a_role_of_one_namespace_reads_no_migration_of_another_by_its_uid),
         cmocka_unit_test(a_restore_counts_the_tokens_that_are_valid_again_or_removes_them),
         cmocka_unit_test(a_backup_of_records_in_postgresql_is_refused_unless_the_timer_asks),
         cmocka_unit_test(a_kubeconfig_has_the_certificate_and_a_token_that_works),

@@ -22,7 +22,8 @@ static uint64_t begin(struct list_keep *keep, struct world *world, int64_t now_m
 {
     const struct versions *versions = versions_next(NULL, &world->snapshot, 1, NULL);
     assert_non_null(versions);
-    uint64_t number = list_keep_begin(keep, versions, now_ms);
+    const struct versions *kept = versions;
+    uint64_t number = list_keep_begin(keep, &kept, now_ms);
     versions_unref(versions);
     return number;
 }
@@ -41,6 +42,28 @@ static void readers_of_one_snapshot_share_it(void **state)
     list_keep_end(keep, second, false, 0);
     assert_int_equal(references(world), 1); /* nobody reads it, no page follows */
     assert_null(list_keep_resume(keep, first, 0));
+    snapshot_unref(&world->snapshot);
+}
+
+/* An event gives the same snapshot new versions; a reader's own may be gone before its list ends.
+ */
+static void a_reader_reads_the_versions_that_are_kept(void **state)
+{
+    (void)state;
+    OWNED(list_keep) keep = keep_new();
+    struct world *world = world_new(7);
+    const struct versions *first = versions_next(NULL, &world->snapshot, 1, NULL);
+    const struct versions *later = versions_again(first);
+    const struct versions *read[] = {first, later};
+    uint64_t number = list_keep_begin(keep, &read[0], 0);
+    assert_int_equal(list_keep_begin(keep, &read[1], 0), number);
+    versions_unref(later);
+    versions_unref(first);
+    for (size_t i = 0; i < COUNT(read); i++) {
+        assert_ptr_equal(read[i]->snapshot, &world->snapshot); /* with a sanitizer: it lives */
+        list_keep_end(keep, number, false, 0);
+    }
+    assert_int_equal(references(world), 1);
     snapshot_unref(&world->snapshot);
 }
 
@@ -71,7 +94,8 @@ static uint64_t fill(struct list_keep *keep, uint64_t generation, size_t n_guest
     const struct versions *versions = versions_next(NULL, &world->snapshot, 1, NULL);
     assert_non_null(versions);
     world->snapshot.n_guests = n_guests; /* none of them is read */
-    uint64_t number = list_keep_begin(keep, versions, now_ms);
+    const struct versions *kept = versions;
+    uint64_t number = list_keep_begin(keep, &kept, now_ms);
     versions_unref(versions);
     snapshot_unref(&world->snapshot);
     return number;
@@ -119,6 +143,7 @@ TEST_FILE(test_list_keep)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_of_one_snapshot_share_it),
+        cmocka_unit_test(a_reader_reads_the_versions_that_are_kept),
         cmocka_unit_test(a_page_keeps_its_snapshot_for_a_while),
         cmocka_unit_test(kept_snapshots_are_bounded_by_number_and_size),
         cmocka_unit_test(the_oldest_that_nobody_went_on_with_is_given_up),

@@ -152,6 +152,35 @@ static void a_drain_that_was_under_way_is_cancelled(void **state)
         raw_int(path, "SELECT count(*) FROM objects WHERE status_json = '{\"kept\":1}'"), 1);
 }
 
+/* The administrator restores as root; the service runs as a user of its own. */
+static void what_root_restores_belongs_to_the_owner_of_the_directory(void **state)
+{
+    enum { SOMEBODY = 65534 };
+    struct fixture *f = *state;
+    struct err err = {0};
+    struct backup_report report;
+    char file[TEST_PATH_MAX], dir[TEST_PATH_MAX], path[TEST_PATH_MAX + 16];
+    static const char *const names[] = {"ferry.db", "samples.db", "lock"};
+    if (geteuid() != 0)
+        skip();
+    must_open(f);
+    commit_job(f->store, "a", 1);
+    must_close(f);
+    in(f, "b.ferry", file);
+    (void)must_back_up(f, file);
+    in(f, "of-a-service", dir);
+    assert_int_equal(mkdir(dir, 0750), 0);
+    assert_int_equal(chown(dir, SOMEBODY, SOMEBODY), 0);
+    assert_true(backup_restore(file, dir, BACKUP_TOKENS_KEEP, WALL_MS, &report, &err));
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct stat seen;
+        (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        assert_int_equal(stat(path, &seen), 0);
+        assert_int_equal(seen.st_uid, SOMEBODY);
+        assert_int_equal(seen.st_gid, SOMEBODY);
+    }
+}
+
 static void tokens_come_back_counted_or_not_at_all(void **state)
 {
     struct fixture *f = *state;
@@ -477,6 +506,8 @@ TEST_FILE(test_store_backup)
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(a_drain_that_was_under_way_is_cancelled, fixture_setup,
                                         fixture_teardown),
+        cmocka_unit_test_setup_teardown(what_root_restores_belongs_to_the_owner_of_the_directory,
+                                        fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(tokens_come_back_counted_or_not_at_all, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(a_stopped_store_is_backed_up_too, fixture_setup,
