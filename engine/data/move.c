@@ -104,6 +104,11 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     move_watch(job, now, fx);
 
     job->call.over = job->call.withdrawn = false;
+    /* Nothing is measured of it yet, also when the call is made again: hosts may prepare for long.
+     */
+    job->stream.flow_ms = job->stream.sampled_ms = 0;
+    job->stream.bytes = 0;
+    job->stream.query = (struct job_stream_query){0};
     job->stream.switched = job->stream.unseen = job->stream.received = false;
     job->stream.shut_down_there = job->resolution.foreign = false;
     job->resolution.not_received_ms = 0;

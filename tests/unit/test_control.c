@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "engine/data/stream.h"
 #include "tests/core_world.h"
 
 static void a_cancel_before_hand_off_asks_nothing_of_a_host(void **state)
@@ -208,6 +209,21 @@ static void a_call_made_again_asks_for_what_the_guest_is_now(void **state)
     core_free(w);
 }
 
+/* Preparing takes long on a busy host: that is no quiet of a stream, which none has measured. */
+static void a_call_made_again_begins_a_new_stream(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    core_create(w);
+    restart(w);
+    core_advance(w, 3000);
+    assert_int_equal(w->migrates, 2);
+    core_advance(w, 8000);
+    core_sample(w);
+    assert_int_equal(stream_quiet_ms(core_job(w)), 0);
+    core_free(w);
+}
+
 TEST_FILE(test_control)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +240,7 @@ TEST_FILE(test_control)
         cmocka_unit_test(a_job_that_is_ending_is_not_over),
         cmocka_unit_test(a_backup_on_the_source_is_not_taken_for_our_migration),
         cmocka_unit_test(a_call_made_again_asks_for_what_the_guest_is_now),
+        cmocka_unit_test(a_call_made_again_begins_a_new_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
