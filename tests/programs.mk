@@ -15,7 +15,7 @@ TESTS_collector := collector* qemu_log recorder
 TESTS_model := job_fields labels ledger migratable migration_config host_requirements object_kind paths persist phase \
 	policy publish* pending_change settings
 TESTS_control := admission advise backoff configure control definition_wait objects observed orphans effects limits marks pause pending prepare* queue_order quota \
-	reconcile stranded transitions wakes
+	reconcile stranded transitions wakes observed_lists
 TESTS_placement := check placement*
 # Admission is a fake in drain (test_drain_jobs.c): nothing there may need the real one.
 TESTS_drain := drain* evacuation eviction

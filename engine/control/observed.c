@@ -54,10 +54,7 @@ static void record(struct fleet *f, struct guest *guest, const struct node *sour
     job->epoch = 1;
     job->times.handed_off_ms = job->times.started_ms = now.wall_ms;
     job->call.begun_ms = now.mono_ms;
-    job->call.moved = true;
     stream_begin(job, now);
-    job->stream.target_unseen = !target->connected;
-    job->stream.target_losses = target->lost.times + f->missed;
     fleet_add_job(f, job);
     struct effect *effect = effects_add(fx, EFFECT_STEP, job, now.wall_ms);
     effect->of.step.from = PHASE_NONE;
@@ -107,7 +104,6 @@ static void observe_soon(struct fleet *f, struct guest *guest, struct moment now
     if (guest->passage.timer.in != NULL)
         return;
     guest->passage.since_ms = now.mono_ms;
-    guest->passage.asked = 0;
     heap_put(&f->observed.passing, &guest->passage.timer, now.mono_ms, (int64_t)fleet_touch(f),
              guest);
 }

@@ -176,9 +176,55 @@ static void a_guest_that_is_off_on_the_source_ended_there(void **state)
     core_free(w);
 }
 
+/* ---- what the source's events say ---- */
+
+/* Whose migration it was that ended: the observed one, or a later one, if the copy on the observed
+ * one's target was seen to be gone before and had never run. */
+static void an_end_is_that_of_another_migration_once_the_observed_copy_is_gone(void **state)
+{
+    (void)state;
+    enum { STOPPED_MIGRATED = 3, STOPPED_DESTROYED = 1 };
+    static const struct hv_event completed = {.kind = HV_EVENT_JOB_COMPLETED};
+    static const struct hv_event left = {
+        .kind = HV_EVENT_LIFECYCLE, .a = HV_LIFECYCLE_STOPPED, .b = STOPPED_MIGRATED};
+    static const struct hv_event stopped = {
+        .kind = HV_EVENT_LIFECYCLE, .a = HV_LIFECYCLE_STOPPED, .b = STOPPED_DESTROYED};
+    static const struct hv_event iteration = {
+        .kind = HV_EVENT_ITERATION, .a = HV_LIFECYCLE_STOPPED, .b = STOPPED_MIGRATED};
+    static const struct {
+        enum origin origin;
+        bool seen, there, resumed;
+        const struct hv_event *event;
+        bool foreign, over;
+    } rows[] = {
+        {ORIGIN_OBSERVED, true, false, false, &completed, true, false},
+        {ORIGIN_OBSERVED, true, false, false, &left, true, false},
+        {ORIGIN_OBSERVED, true, false, false, &stopped, false, false},
+        {ORIGIN_OBSERVED, true, false, false, &iteration, false, false},
+        {ORIGIN_OBSERVED, true, false, true, &completed, false, true},
+        {ORIGIN_OBSERVED, true, true, false, &completed, false, true},
+        {ORIGIN_OBSERVED, false, false, false, &completed, false, true},
+        {ORIGIN_HUMAN, true, false, false, &completed, false, true},
+        {ORIGIN_HUMAN, true, false, false, &left, false, false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        struct job *job = job_new(&err);
+        job->request.origin = rows[i].origin;
+        job->resolution.target_side.seen_wall_ms = rows[i].seen;
+        job->resolution.target_side.observation = rows[i].there ? CORE_INCOMING : CORE_ABSENT;
+        job->stream.target_resumed = rows[i].resumed;
+        gone_event(job, rows[i].event);
+        if (job->resolution.foreign != rows[i].foreign || job->call.over != rows[i].over)
+            fail_msg("row %zu: foreign %d, over %d", i, job->resolution.foreign, job->call.over);
+        job_free(job);
+    }
+}
+
 TEST_FILE(test_gone)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_end_is_that_of_another_migration_once_the_observed_copy_is_gone),
         cmocka_unit_test(the_node_that_runs_it_counts_before_one_that_receives_it),
         cmocka_unit_test(the_order_of_the_inventory_does_not_count),
         cmocka_unit_test(only_third_nodes_are_looked_up_in_the_inventory),

@@ -7,20 +7,7 @@
 #include "base/text.h"
 #include "engine/model/job/launcher.h"
 #include "tests/core_restart.h"
-#include "tests/core_world.h"
-
-enum { STARTED_MIGRATED = 1, STOPPED_MIGRATED = 3, STOPPED_FAILED = 5 };
-
-static void happens(struct core_world *w, const char *host, int what, int detail)
-{
-    struct input input = {.kind = INPUT_EVENT};
-    input.of.event = (struct hv_event){.kind = HV_EVENT_LIFECYCLE, .a = what, .b = detail};
-    TEXT_SET(input.host, host);
-    TEXT_SET(input.guest, CORE_GUEST);
-    TEXT_SET(input.of.event.host, host);
-    TEXT_SET(input.of.event.guest, CORE_GUEST);
-    core_feed(w, &input);
-}
+#include "tests/unit/test_observed_stage.h"
 
 /* The statistics of the source's job show that it has ended. */
 static void job_ends(struct core_world *w, int type)
@@ -32,35 +19,6 @@ static void job_ends(struct core_world *w, int type)
     TEXT_SET(input.of.event.host, "h1");
     TEXT_SET(input.of.event.guest, CORE_GUEST);
     core_feed(w, &input);
-}
-
-/* The host lists g1 in that state and nothing else; NONE: nothing. */
-static void lists(struct core_world *w, const char *host, int state, int reason)
-{
-    struct hv_guest here = core_guest(w, "g1")->is;
-    here.state = state;
-    here.reason = reason;
-    struct hv_guest_list list = {.n = state != HV_STATE_NONE, .guests = &here};
-    struct input input = {.kind = INPUT_GUESTS, .of.guests = &list};
-    TEXT_SET(input.host, host);
-    core_feed(w, &input);
-}
-
-static struct job *recorded(struct core_world *w)
-{
-    struct job *found = NULL;
-    for (struct job *job = w->fleet->jobs; job != NULL; job = job->hh.next)
-        if (job_is_observed(job)) {
-            assert_null(found);
-            found = job;
-        }
-    return found;
-}
-
-static void nothing_was_ordered(struct core_world *w)
-{
-    assert_int_equal(w->migrates + w->aborts + w->asks.streams + w->asks.paths, 0);
-    core_ledger(w);
 }
 
 static void a_copy_that_starts_elsewhere_is_recorded_at_once(void **state)
@@ -135,6 +93,23 @@ static void the_source_is_not_asked_for_its_job_while_samples_tell(void **state)
     assert_int_equal(recorded(w)->result.outcome, OUTCOME_FAILED);
     assert_int_equal(recorded(w)->resolution.guest_at, GUEST_AT_SOURCE);
     nothing_was_ordered(w);
+    core_free(w);
+}
+
+static void the_record_says_what_is_known(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    TEXT_SET(core_node(w, "h1")->facts.uuid, "uuid-of-h1");
+    TEXT_SET(core_node(w, "h2")->facts.uuid, "uuid-of-h2");
+    fleet_guest(w->fleet, CORE_GUEST)->owner->migratable.manager = HV_MANAGER_NOVA;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    struct job *job = recorded(w);
+    assert_string_equal(job->request.managed_by, hv_manager_name(HV_MANAGER_NOVA));
+    assert_string_equal(job->resolution.source_host, "uuid-of-h1");
+    assert_string_equal(job->resolution.target_host, "uuid-of-h2");
+    assert_int_equal(job->times.started_ms, w->now.wall_ms);
+    assert_false(job->resolving);
     core_free(w);
 }
 
@@ -565,6 +540,7 @@ TEST_FILE(test_observed)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_that_starts_elsewhere_is_recorded_at_once),
         cmocka_unit_test(the_source_is_not_asked_for_its_job_while_samples_tell),
+        cmocka_unit_test(the_record_says_what_is_known),
         cmocka_unit_test(other_starts_are_no_migration),
         cmocka_unit_test(what_ferrys_own_target_receives_is_ferrys),
         cmocka_unit_test(two_lists_show_it_and_both_nodes_confirm_it),

@@ -70,6 +70,12 @@ static void shows(struct core_world *w, const struct hv_observation *state)
     core_list(w, "h1");
 }
 
+/* The guest's copy waits there. */
+static void lists_incoming(struct core_world *w, const char *host)
+{
+    fleet_apply_observation(w->fleet, core_node(w, host), CORE_GUEST, &CORE_INCOMING);
+}
+
 static unsigned clears(const struct core_world *w, const char *host)
 {
     unsigned n = 0;
@@ -118,7 +124,12 @@ static void the_call_carries_the_mark_and_the_end_clears_it(void **state)
     core_returns(w, HV_CALL_MIGRATE, ERR_HYPERVISOR);
     core_advance(w, 2000);
     core_expect(w, PHASE_FAILED, OUTCOME_FAILED, GUEST_AT_SOURCE);
-    assert_int_equal(clears(w, "h1"), 1);
+    static const unsigned after_each_8_s[] = {1, 1, 2, 2, 3, 3, 3, 3, 3, 4};
+    for (size_t i = 0; i < COUNT(after_each_8_s); i++) { /* again after 10, 20, 40 s */
+        assert_int_equal(clears(w, "h1"), after_each_8_s[i]);
+        core_advance(w, 8000);
+    }
+    assert_int_equal(core_count_events(w, "MarkNotCleared", NULL), 0);
     core_advance(w, 6000000);
     assert_int_equal(clears(w, "h1"), 6); /* it does not help: bounded, and told */
     assert_int_equal(core_count_events(w, "MarkNotCleared", NULL), 1);
@@ -130,8 +141,12 @@ static void the_call_carries_the_mark_and_the_end_clears_it(void **state)
 static void the_mark_of_a_guest_that_is_between_hosts_is_kept(void **state)
 {
     (void)state;
+    static const struct hv_observation starts = {
+        .presence = HV_PRESENT, .state = HV_STATE_PAUSED, .reason = HV_PAUSED_STARTING_UP};
+    static const struct hv_observation broken = {
+        .presence = HV_PRESENT, .state = HV_STATE_RUNNING, .reason = HV_RUNNING_POSTCOPY_FAILED};
     static const struct hv_observation *const states[] = {&CORE_PC_BROKEN_SOURCE, &CORE_PC_SOURCE,
-                                                          &CORE_INCOMING};
+                                                          &CORE_INCOMING, &starts, &broken};
     for (size_t i = 0; i < COUNT(states); i++) {
         struct core_world *w = identified_world(false);
         shows(w, states[i]);
@@ -205,13 +220,48 @@ static void the_mark_of_a_domain_that_is_not_up_makes_no_orphan(void **state)
 static void a_mark_that_goes_is_not_cleared_again(void **state)
 {
     (void)state;
-    struct core_world *w = identified_world(false);
-    mark(w, "h1", OURS, 4, LOST_JOB); /* of an earlier life, forgotten long ago */
+    for (int64_t life = 4; life <= 5; life++) { /* an earlier one, and this: forgotten long ago */
+        struct core_world *w = identified_world(false);
+        mark(w, "h1", OURS, life, LOST_JOB);
+        assert_false(is_orphan(w));
+        assert_int_equal(clears(w, "h1"), 1);
+        mark(w, "h1", "", 0, "");
+        core_advance(w, 60000);
+        assert_int_equal(clears(w, "h1"), 1);
+        core_free(w);
+    }
+}
+
+static void a_mark_is_not_cleared_on_a_host_that_is_only_read_or_not_connected(void **state)
+{
+    (void)state;
+    for (int observes = 0; observes < 2; observes++) {
+        struct core_world *w = identified_world(false);
+        struct node *node = core_node(w, "h1");
+        *(observes ? &node->host.observe : &node->connected) = observes;
+        mark(w, "h1", OURS, 4, LOST_JOB);
+        core_advance(w, 60000);
+        assert_int_equal(clears(w, "h1"), 0);
+        node->connected = true;
+        core_free(w);
+    }
+}
+
+/* After a restore only the jobs in memory prove that a mark is over; also one before the last. */
+static void the_mark_of_an_earlier_job_of_the_guest_is_over(void **state)
+{
+    (void)state;
+    struct core_world *w = identified_world(true);
+    const struct job *jobs[2];
+    for (int i = 0; i < 2; i++) {
+        jobs[i] = core_ask(w, "g1", &(struct core_request){.target = "h2"});
+        core_advance(w, 60000); /* the second waits a while after the failure of the first */
+        core_fails(w, "g1");
+        core_advance(w, 5000);
+        assert_int_equal(jobs[i]->phase, PHASE_FAILED);
+    }
+    mark(w, "h1", OURS, 5, jobs[0]->uid);
     assert_false(is_orphan(w));
-    assert_int_equal(clears(w, "h1"), 1);
-    mark(w, "h1", "", 0, "");
-    core_advance(w, 60000);
-    assert_int_equal(clears(w, "h1"), 1);
     core_free(w);
 }
 
@@ -227,8 +277,10 @@ static void an_orphan_is_reported_and_not_touched(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(strangers); i++) {
         struct core_world *w = identified_world(strangers[i].restored);
+        uint64_t version = w->fleet->guests_version;
         mark(w, "h1", strangers[i].appliance, strangers[i].life, LOST_JOB);
         assert_true(is_orphan(w));
+        assert_true(w->fleet->guests_version > version); /* it is shown */
         core_advance(w, 60000);
         assert_int_equal(core_count_events(w, "Orphaned", NULL), 1);
         assert_int_equal(clears(w, "h1"), 0);
@@ -261,8 +313,15 @@ static void an_adopted_orphan_is_followed_to_its_end(void **state)
     struct core_world *w = identified_world(false);
     runs_on_hosts(w);
     mark(w, "h1", THEIRS, 1, LOST_JOB);
+    lists_incoming(w, "h2");
+    w->fleet->config.migration.max_downtime_ms = 77;
     assert_true(adopt(w, "h1", "h2"));
     const struct job *job = core_job(w);
+    assert_int_equal(job->call.config.max_downtime_ms, 77);
+    assert_int_equal(job->times.started_ms, w->now.wall_ms);
+    assert_int_equal(job->call.begun_ms, w->now.mono_ms);
+    assert_int_equal(job->placement.launcher, LAUNCHER_READY);
+    assert_int_equal(job->mode, MODE_PRECOPY);
     assert_string_not_equal(job->uid, LOST_JOB); /* the store may still hold that one's record */
     assert_string_equal(job->marked_as, LOST_JOB);
     assert_int_equal(job->stream.port, 49170);
@@ -498,6 +557,7 @@ static void a_waiting_job_that_was_begun_after_the_backup_is_adopted(void **stat
     mark(w, "h1", OURS, 4, core_job(w)->uid);
     core_expect(w, PHASE_RUNNING, OUTCOME_NONE, GUEST_AT_UNKNOWN);
     assert_true(core_job(w)->adopted);
+    assert_false(core_job(w)->unconfirmed);
     assert_int_equal(w->migrates, 0);
     arrives_on_hosts(w);
     core_advance(w, 5000);
@@ -511,6 +571,8 @@ TEST_FILE(test_orphans)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_call_carries_the_mark_and_the_end_clears_it),
         cmocka_unit_test(a_mark_that_goes_is_not_cleared_again),
+        cmocka_unit_test(a_mark_is_not_cleared_on_a_host_that_is_only_read_or_not_connected),
+        cmocka_unit_test(the_mark_of_an_earlier_job_of_the_guest_is_over),
         cmocka_unit_test(the_mark_of_a_guest_that_is_between_hosts_is_kept),
         cmocka_unit_test(the_mark_of_an_ended_job_is_kept_while_its_guest_is_between_hosts),
         cmocka_unit_test(an_old_mark_is_not_cleared_beside_an_active_job),
