@@ -27,7 +27,7 @@ TESTS_metrics := metrics* prom
 # Snapshots are made by hand in api (test_api_world_parts.h): nothing there may need engine/publish.c.
 TESTS_api := api* feed http_guard http_reply list_keep web_config cli_explain cli_override
 TESTS_cli := cli_control cli_doctor cli_documents cli_explain_file cli_habits cli_hook cli_human cli_move cli_pages cli_past cli_terminal \
-	cli_serve cli_token config config_dir fold follow notify progress top top_session
+	cli_serve cli_token config config_dir fold follow notify progress reload top top_session
 TESTS_fleet := bench chaos clock_jumps configure_sim day analysis feed_sim forecast_sim internal_error judged lawbook missed observed_sim replay_sim split_sim \
 	volumes_sim
 TESTS_cases := cases likeness

@@ -427,6 +427,12 @@ static void duplicate_identities_and_old_hosts_are_found(void **state)
     assert_int_equal(checks[CHECK_IDENTITY].result, RESULT_FAILED);
     assert_string_equal(checks[CHECK_IDENTITY].detail, "as b");
     assert_int_equal(checks[CHECK_POSTCOPY].result, RESULT_FAILED);
+    for (unsigned same = 0; same < 4; same++) { /* its uuid, its name */
+        TEXT_SET(diagnoses[1].facts.uuid, (same & 1) != 0 ? diagnoses[0].facts.uuid : "two");
+        TEXT_SET(diagnoses[1].facts.hostname, (same & 2) != 0 ? diagnoses[0].facts.hostname : "b");
+        diagnose_host(diagnoses, 2, 0, checks);
+        assert_int_equal(checks[CHECK_IDENTITY].result, same == 0 ? RESULT_OK : RESULT_FAILED);
+    }
 }
 
 static void a_libvirt_that_crashes_on_resume_requires_an_address(void **state)

@@ -236,6 +236,36 @@ static void an_open_abort_is_closed_when_its_job_is_taken_over(void **state)
     core_free(w);
 }
 
+static void why_nodes_were_rejected_is_known_after_a_restart(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    struct err err = {0};
+    core_add_host(w, "h3");
+    core_size(w, "h2", 1, 1);
+    core_size(w, "h3", 1, 1);
+    const struct rejections *before = core_ask(w, "g1", NULL)->placement.rejections;
+    struct store *store = store_sqlite_open(NULL, &err);
+    assert_non_null(store);
+    store_world(w, store);
+    store->ops->begin(store);
+    persist_rejections(store, w->fleet->jobs);
+    assert_true(store->ops->commit(store, &err));
+    struct fleet *fleet = load(store);
+    const struct rejections *after = fleet->jobs->placement.rejections;
+    assert_int_equal(before->n, 3);
+    assert_int_equal(after->n, 3);
+    assert_int_equal(after->n_nodes, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(after->list[i].node, before->list[i].node);
+        assert_int_equal(after->list[i].why, before->list[i].why);
+    }
+    assert_memory_equal(after->counts, before->counts, sizeof after->counts);
+    fleet_free(fleet);
+    store_free(store);
+    core_free(w);
+}
+
 static void two_unfinished_jobs_of_a_guest_hold_the_guest(void **state)
 {
     (void)state;
@@ -251,6 +281,7 @@ static void two_unfinished_jobs_of_a_guest_hold_the_guest(void **state)
     struct fleet *fleet = load(store);
     const struct job *held = fleet_active_job(fleet, w->fleet->jobs->guest_uuid);
     assert_true(held->frozen && held->unreadable);
+    assert_int_equal(held->times.created_ms, w->fleet->jobs->times.created_ms);
     assert_non_null(strstr(held->wait.reason, "two unfinished jobs"));
     fleet_free(fleet);
     store_free(store);
@@ -268,6 +299,7 @@ TEST_FILE(test_persist)
         cmocka_unit_test(an_open_call_and_an_accepted_abort_are_remembered),
         cmocka_unit_test(a_decision_of_another_version_is_not_shown),
         cmocka_unit_test(an_open_abort_is_closed_when_its_job_is_taken_over),
+        cmocka_unit_test(why_nodes_were_rejected_is_known_after_a_restart),
         cmocka_unit_test(two_unfinished_jobs_of_a_guest_hold_the_guest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -340,6 +340,18 @@ static void the_first_row_is_selected_until_a_key_chooses(void **state)
     top_fini(&top);
 }
 
+static void a_key_goes_through_every_order_in_turn(void **state)
+{
+    (void)state;
+    struct top top;
+    stage_fleet(&top);
+    for (int i = 0; i <= SORT_COUNT; i++) {
+        assert_int_equal(top.sort, i % SORT_COUNT);
+        press(&top, "s");
+    }
+    top_fini(&top);
+}
+
 static void the_selection_goes_on_where_its_row_was(void **state)
 {
     (void)state;
@@ -459,6 +471,7 @@ TEST_FILE(test_top)
         cmocka_unit_test(at_the_bound_who_moves_is_kept_and_the_others_are_counted),
         cmocka_unit_test(the_selection_stays_with_its_migration),
         cmocka_unit_test(the_first_row_is_selected_until_a_key_chooses),
+        cmocka_unit_test(a_key_goes_through_every_order_in_turn),
         cmocka_unit_test(the_selection_goes_on_where_its_row_was),
         cmocka_unit_test(an_abort_needs_a_role_a_connection_and_a_yes),
         cmocka_unit_test(a_confirmation_is_about_what_it_names),
