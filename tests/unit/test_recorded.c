@@ -476,6 +476,21 @@ static void samples_without_numbers_are_left_out(void **state)
     notes_fini(&notes);
 }
 
+/* Somebody else's is sampled seldom: the time between two samples is no stall. */
+static void seldom_samples_are_no_stall(void **state)
+{
+    struct rig *rig = *state;
+    struct notes notes = {0};
+    struct err err = {0};
+    const struct gathered job = {.uid = "moves", .ended_ms = 19000, .observed = true};
+    for (int64_t i = 0; i <= 3; i++)
+        put_sample(rig->store, i, 5000 * i, 1000000 * i, 900);
+    assert_true(gather_trends(rig->store, &job, &notes, &err));
+    assert_string_equal(noted(&notes, "stalled_ms"), "0");
+    assert_string_equal(noted(&notes, "quiet_ms"), "0");
+    notes_fini(&notes);
+}
+
 /* ---- facts ---- */
 
 static void keep_fact(void *ctx, const struct evidence_fact *fact)
@@ -576,6 +591,7 @@ TEST_FILE(test_recorded)
         TEST(trends_are_read_from_differences),
         TEST(a_sample_of_the_last_moment_counts),
         TEST(samples_without_numbers_are_left_out),
+        TEST(seldom_samples_are_no_stall),
         TEST(facts_are_those_of_the_rows),
         cmocka_unit_test(notes_have_a_bound_and_end_at_a_zero),
     };
