@@ -23,6 +23,8 @@ enum {
     KEY_PRIORITY,
     KEY_SELECTOR,
     KEY_VOLUME,
+    KEY_ON_BEHALF_OF,
+    KEY_JOIN,
     SELECTORS_MAX = 32,
     VOLUMES_MAX = 16,
     ANSWER_MAX = 1 << 20
@@ -32,6 +34,7 @@ enum {
 struct migrate {
     struct cli_options common;
     const char *vm, *to, *name;
+    const char *on_behalf_of;             /* the guest's manager, NULL: nobody's */
     int64_t bandwidth_mibs;               /* 0: the fleet's default */
     const char *priority;                 /* NULL: user-triggered */
     int64_t timeout_ms;                   /* < 0: none */
@@ -39,7 +42,7 @@ struct migrate {
     size_t n_selectors;
     const char *volumes[VOLUMES_MAX]; /* DISK=PATH or DISK=pool:POOL/VOLUME */
     size_t n_volumes;
-    bool wait;
+    bool wait, join;
 };
 
 static void add_selector(struct migrate *m, const char *pair, struct argp_state *state)
@@ -97,6 +100,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         m->priority = arg;
         return 0;
     case KEY_WAIT: m->wait = true; return 0;
+    case KEY_JOIN: m->join = true; return 0;
+    case KEY_ON_BEHALF_OF:
+        if (*arg == '\0')
+            argp_error(state, "--on-behalf-of is empty; name a MANAGER or leave it out");
+        m->on_behalf_of = arg;
+        return 0;
     case KEY_BANDWIDTH:
         if (!text_to_i64(arg, 1, BANDWIDTH_MAX, &m->bandwidth_mibs))
             argp_error(state, "--bandwidth '%s' is not a number of MiB/s", arg);
@@ -173,11 +182,13 @@ static struct json_object *build_request(const struct migrate *m)
         json_add_text(metadata, "name", m->name);
     else
         json_add_text(metadata, "generateName", "migration-");
-    if (m->bandwidth_mibs > 0) {
+    if (m->bandwidth_mibs > 0 || m->on_behalf_of != NULL) {
+        struct json_object *annotations = json_add_object(metadata, "annotations");
         char number[HUMAN_TEXT_MAX];
         (void)snprintf(number, sizeof number, "%lld", (long long)m->bandwidth_mibs);
-        json_add_text(json_add_object(metadata, "annotations"), "ferry.internal/bandwidth-mib",
-                      number);
+        json_add_text(annotations, "ferry.internal/bandwidth-mib",
+                      m->bandwidth_mibs > 0 ? number : NULL);
+        json_add_text(annotations, "ferry.internal/on-behalf-of", m->on_behalf_of);
     }
     struct json_object *spec = json_add_object(request, "spec");
     json_add_text(spec, "priority", m->priority);
@@ -194,6 +205,40 @@ static struct json_object *create(struct client *client, const struct migrate *m
         return NULL;
     OWNED(json_object) request = build_request(m);
     return client_call(client, "POST", path, request, err);
+}
+
+static bool goes_to(struct json_object *migration, const struct migrate *m)
+{
+    struct json_object *selector = json_at(migration, "spec.addedNodeSelector"), *node = NULL;
+    const char *to = view_text(migration, "status.migrationState.targetNode");
+    if (m->to == NULL || strcmp(to, m->to) == 0)
+        return true;
+    return to[0] == '\0' && selector != NULL &&
+           json_object_object_get_ex(selector, "kubernetes.io/hostname", &node) &&
+           strcmp(json_object_get_string(node), m->to) == 0;
+}
+
+/* A new reference to the migration of this guest that is under way, if it goes to the wanted node;
+ * NULL: there is none such. */
+static struct json_object *find_active(struct client *client, const struct migrate *m)
+{
+    char path[KINDS_PATH_MAX], field[KINDS_PATH_MAX];
+    struct err err = {0};
+    struct buf query;
+    if (!kind_path(KIND_MIGRATION, m->common.ns, NULL, path, &err))
+        return NULL;
+    (void)snprintf(field, sizeof field, "spec.vmiName=%s", m->vm);
+    buf_init(&query, CLIENT_PATH_MAX);
+    buf_add(&query, path);
+    path_add_query(&query, "fieldSelector", field);
+    OWNED(json_object) list = query.failed ? NULL : client_list(client, query.data, &err);
+    buf_fini(&query);
+    for (size_t i = 0; list != NULL && i < view_count(list, "items"); i++) {
+        struct json_object *item = view_element(list, "items", i);
+        if (!phase_is_final(phase_from_name(view_text(item, "status.phase"))) && goes_to(item, m))
+            return json_object_get(item);
+    }
+    return NULL;
 }
 
 static int print_object(struct json_object *object, enum output output)
@@ -265,6 +310,9 @@ int verb_migrate(int argc, char **argv)
         {"name", KEY_NAME, "NAME", 0, "name of the migration; default: generated", 0},
         {"bandwidth", KEY_BANDWIDTH, "MIB", 0, "limit in MiB/s; default: the fleet's", 0},
         {"priority", KEY_PRIORITY, "CLASS", 0, "default: user-triggered", 0},
+        {"on-behalf-of", KEY_ON_BEHALF_OF, "MANAGER", 0,
+         "the guest's manager asks (pacemaker, nova, ...), so ManagedElsewhere does not apply", 0},
+        {"join", KEY_JOIN, NULL, 0, "if it is already being migrated there, take that one", 0},
         {"wait", KEY_WAIT, NULL, 0, "show progress until the migration has ended", 0},
         {"timeout", KEY_TIMEOUT, "DURATION", 0, "with --wait: give up after, like 5m", 0},
         {0},
@@ -286,6 +334,8 @@ int verb_migrate(int argc, char **argv)
     if (client == NULL)
         return cli_fail(&err, NULL);
     OWNED(json_object) created = create(client, &m, &err);
+    if (created == NULL && m.join && err.code == ERR_REFUSED)
+        created = find_active(client, &m);
     if (created == NULL)
         return fail(client, &m, &err);
     if (!m.wait)

@@ -79,9 +79,10 @@ static bool check_request(const struct migration_request *request, struct job *j
 }
 
 /* A definition that was not read yet is no reason to refuse: libvirt checks it too. */
-static bool check_migratable(const struct migratable *migratable, struct err *err)
+static bool check_migratable(const struct migratable *migratable, enum hv_manager asks,
+                             struct err *err)
 {
-    enum unmovable row = migratable_first_live(migratable);
+    enum unmovable row = migratable_first_for(migratable, asks);
     if (row == UNMOVABLE_COUNT)
         return true;
     char text[MIGRATABLE_TEXT_MAX];
@@ -111,7 +112,7 @@ static bool check_intact(struct fleet *f, const struct guest *guest, struct err 
 
 /* In the order of KubeVirt's webhook: the guest's state first, then its active job. */
 static bool check_free(struct fleet *f, const struct guest *guest, const struct volumes *volumes,
-                       struct err *err)
+                       enum hv_manager asks, struct err *err)
 {
     int state = guest->owner != NULL ? guest->owner->state : HV_STATE_SHUTOFF;
     if (state == HV_STATE_SHUTOFF || state == HV_STATE_CRASHED || state == HV_STATE_NONE)
@@ -120,7 +121,7 @@ static bool check_free(struct fleet *f, const struct guest *guest, const struct 
     if (!fleet_may_act(owner->node, err))
         return false;
     if (volumes != NULL ? !volumes_check(volumes, owner->requirements, &owner->migratable, err)
-                        : !check_migratable(&owner->migratable, err))
+                        : !check_migratable(&owner->migratable, asks, err))
         return false;
     const struct job *active = fleet_active_job(f, guest->uuid);
     if (active != NULL)
@@ -132,7 +133,8 @@ static bool check_free(struct fleet *f, const struct guest *guest, const struct 
 }
 
 static bool check_guest(struct fleet *f, const struct migration_request *request,
-                        const struct volumes *volumes, struct guest **out_guest, struct err *err)
+                        const struct volumes *volumes, enum hv_manager asks,
+                        struct guest **out_guest, struct err *err)
 {
     unsigned count = 0;
     struct guest *guest = fleet_guest_named(f, request->ns, request->guest_name, &count);
@@ -144,7 +146,7 @@ static bool check_guest(struct fleet *f, const struct migration_request *request
                        "%u guests with different UUIDs have the name \"%s/%s\"; rename one of them",
                        count, request->ns, request->guest_name);
     *out_guest = guest;
-    return check_free(f, guest, volumes, err);
+    return check_free(f, guest, volumes, asks, err);
 }
 
 /* Names of the possible target nodes, as many as fit, for the message of an unknown node. */
@@ -205,7 +207,8 @@ static bool copy_texts(const struct migration_request *request, const struct vol
                         &job->request.added_selector, err);
 }
 
-/* Overrides of the pending deadlines. A value that is not a number is ignored, as in KubeVirt. */
+/* Overrides of the pending deadlines, where a value that is not a number is ignored, as in
+ * KubeVirt; and on whose behalf the requester says that it asks. */
 void admission_read_annotations(struct job *job)
 {
     static const char *const names[COUNT(((struct job *)NULL)->request.timeouts_s)] = {
@@ -218,11 +221,14 @@ void admission_read_annotations(struct job *job)
         return;
     OWNED(json_object) metadata = json_parse(job->request.metadata_json,
                                              strlen(job->request.metadata_json), "metadata", &err);
-    struct json_object *annotations = json_at(metadata, "annotations");
+    struct json_object *annotations = json_at(metadata, "annotations"), *value = NULL;
+    if (annotations == NULL || !json_object_is_type(annotations, json_type_object))
+        return;
+    if (json_object_object_get_ex(annotations, "ferry.internal/on-behalf-of", &value) &&
+        json_object_is_type(value, json_type_string))
+        job->request.on_behalf_of = hv_manager_from_name(json_object_get_string(value));
     for (size_t i = 0; i < COUNT(names); i++) {
-        struct json_object *value = NULL;
-        if (annotations == NULL || !json_object_is_type(annotations, json_type_object) ||
-            !json_object_object_get_ex(annotations, names[i], &value))
+        if (!json_object_object_get_ex(annotations, names[i], &value))
             continue;
         int64_t seconds = 0;
         const char *text = json_object_get_string(value);
@@ -262,7 +268,7 @@ bool admission_allows(struct fleet *f, const struct guest *guest, const char *ta
     if (automatic && backoff.exhausted)
         return err_set(err, ERR_REFUSED, "%u automatic migrations of %s/%s failed in a row",
                        backoff.failures, guest->ns, guest->name);
-    return has_room(f, err) && check_free(f, guest, NULL, err) &&
+    return has_room(f, err) && check_free(f, guest, NULL, HV_MANAGER_NONE, err) &&
            check_target(f, target, guest, err);
 }
 
@@ -275,9 +281,9 @@ struct job *admission_admit(struct fleet *f, const struct migration_request *req
     OWNED(job) job = job_new(err);
     if (job == NULL || !has_room(f, err) || !check_request(request, job, err) ||
         (volumes != NULL && !volumes_parse(request->volumes_json, false, &requested, err)) ||
-        !check_guest(f, request, volumes, &guest, err) ||
-        !check_target(f, request->target, guest, err) || !choose_name(f, request, job, err) ||
-        !copy_texts(request, volumes, job, err))
+        !copy_texts(request, volumes, job, err) ||
+        !check_guest(f, request, volumes, job->request.on_behalf_of, &guest, err) ||
+        !check_target(f, request->target, guest, err) || !choose_name(f, request, job, err))
         return NULL;
     fleet_make_uid(f, job->uid);
     admission_begin(job, guest, now);

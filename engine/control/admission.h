@@ -29,7 +29,7 @@ struct automatic_request {
 struct job *admission_automatic(struct fleet *f, struct guest *guest,
                                 struct automatic_request request, struct moment now,
                                 struct effects *fx, struct err *err);
-/* Reads deadline overrides from the annotations in job->metadata_json. */
+/* Reads what counts of the annotations in job->metadata_json: deadlines, on_behalf_of. */
 void admission_read_annotations(struct job *job);
 
 #endif

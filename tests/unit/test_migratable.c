@@ -304,15 +304,21 @@ static void learn(struct core_world *w, const char *host, const char *parts)
     core_feed(w, &input);
 }
 
-static bool ask(struct core_world *w, struct err *err)
+static bool ask_with(struct core_world *w, const char *metadata_json, bool dry_run, struct err *err)
 {
     struct migration_ref ref;
     struct input input = {.kind = INPUT_CREATE};
     TEXT_SET(input.of.create.request.ns, "default");
     TEXT_SET(input.of.create.request.guest_name, "g1");
     TEXT_SET(input.of.create.request.target, "h2");
-    input.of.create.request.dry_run = true;
+    input.of.create.request.metadata_json = metadata_json;
+    input.of.create.request.dry_run = dry_run;
     return reconcile(w->fleet, &input, w->now, &w->fx, &ref, err);
+}
+
+static bool ask(struct core_world *w, struct err *err)
+{
+    return ask_with(w, NULL, true, err);
 }
 
 static void a_guest_that_cannot_move_is_refused_with_the_first_reason(void **state)
@@ -356,6 +362,54 @@ static void a_guest_of_another_manager_is_refused_until_that_lets_it_go(void **s
     err = (struct err){0};
     assert_true(ask(w, &err));
     assert_int_equal(w->migrates, 0);
+    core_free(w);
+}
+
+#define ON_BEHALF_OF(manager) "{\"annotations\":{\"ferry.internal/on-behalf-of\":" manager "}}"
+
+/* The manager of a guest may ask for its migration; that is no way around any other reason. */
+static void a_manager_may_have_its_own_guest_migrated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *devices, *metadata_json;
+        const char *reason; /* of the refusal; NULL: admitted */
+    } rows[] = {
+        {"", NULL, "ManagedElsewhere"},
+        {"", ON_BEHALF_OF("\"ovirt\""), NULL},
+        {"", ON_BEHALF_OF("\"nova\""), "ManagedElsewhere"},
+        {"", ON_BEHALF_OF("\"ovirt2\""), "ManagedElsewhere"},
+        {"", ON_BEHALF_OF("\"\""), "ManagedElsewhere"},
+        {"", ON_BEHALF_OF("null"), "ManagedElsewhere"},
+        {"", ON_BEHALF_OF("[\"ovirt\"]"), "ManagedElsewhere"},
+        {DISK("file", "file='/var/a'"), ON_BEHALF_OF("\"ovirt\""), "DisksNotLiveMigratable"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct core_world *w = core_new();
+        struct err err = {0};
+        char text[1024];
+        (void)snprintf(text, sizeof text, "%s%s",
+                       METADATA("<v:vm xmlns:v='http://ovirt.org/vm/1.0'/>"), rows[i].devices);
+        learn(w, "h1", text);
+        assert_int_equal(ask_with(w, rows[i].metadata_json, true, &err), rows[i].reason == NULL);
+        if (rows[i].reason != NULL && strstr(err.text, rows[i].reason) == NULL)
+            fail_msg("row %zu: %s", i, err.text);
+        core_free(w);
+    }
+}
+
+/* ... also when the definition is read again while the migration waits for its turn. */
+static void a_migration_on_behalf_of_the_manager_is_handed_off(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    struct err err = {0};
+    learn(w, "h1", METADATA("<v:vm xmlns:v='http://ovirt.org/vm/1.0'/>"));
+    if (!ask_with(w, ON_BEHALF_OF("\"ovirt\""), false, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 20 && w->migrates == 0; i++)
+        core_advance(w, 1000);
+    assert_int_equal(w->migrates, 1);
     core_free(w);
 }
 
@@ -436,6 +490,8 @@ TEST_FILE(test_migratable)
         cmocka_unit_test(law_what_each_row_refuses),
         cmocka_unit_test(a_guest_that_cannot_move_is_refused_with_the_first_reason),
         cmocka_unit_test(a_guest_of_another_manager_is_refused_until_that_lets_it_go),
+        cmocka_unit_test(a_manager_may_have_its_own_guest_migrated),
+        cmocka_unit_test(a_migration_on_behalf_of_the_manager_is_handed_off),
         cmocka_unit_test(only_the_definition_where_it_lives_counts),
         cmocka_unit_test(simulated_guests_can_be_kept_where_they_are),
     };

@@ -185,7 +185,7 @@ static bool is_movable(struct fleet *f, struct job *job, const struct guest *gue
                        struct moment now, struct effects *fx)
 {
     const struct migratable *migratable = &guest->owner->migratable;
-    enum unmovable row = migratable_first_live(migratable);
+    enum unmovable row = migratable_first_for(migratable, job->request.on_behalf_of);
     char text[MIGRATABLE_TEXT_MAX], reason[JOB_REASON_MAX];
     if (row == UNMOVABLE_COUNT || job->request.volumes_json != NULL)
         return true;

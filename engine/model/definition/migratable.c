@@ -70,8 +70,15 @@ bool migratable_has(const struct migratable *m, enum unmovable row)
 
 enum unmovable migratable_first_live(const struct migratable *m)
 {
+    return migratable_first_for(m, HV_MANAGER_NONE);
+}
+
+enum unmovable migratable_first_for(const struct migratable *m, enum hv_manager asks)
+{
+    bool is_its_own = asks != HV_MANAGER_NONE && asks == m->manager;
     enum unmovable row = 0;
-    while (row < UNMOVABLE_COUNT && !(migratable_has(m, row) && rows[row].live))
+    while (row < UNMOVABLE_COUNT &&
+           !(migratable_has(m, row) && rows[row].live && !(row == UNMOVABLE_MANAGED && is_its_own)))
         row++;
     return row;
 }

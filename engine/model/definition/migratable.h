@@ -37,6 +37,9 @@ bool migratable_has(const struct migratable *m, enum unmovable row);
  * none does, also when nothing is known. */
 enum unmovable migratable_first_live(const struct migratable *m);
 enum unmovable migratable_first_storage(const struct migratable *m);
+/* migratable_first_live() for a migration that was asked for by this manager (NONE: by nobody's):
+ * a guest may be migrated by whom it belongs to. */
+enum unmovable migratable_first_for(const struct migratable *m, enum hv_manager asks);
 
 struct migratable_config {           /* borrowed texts */
     const char *const *shared_paths; /* paths with the same content on every host */

@@ -10,6 +10,7 @@
 #include "engine/model/job/job_member.h"
 #include "engine/model/job/job_parts.h"
 #include "engine/model/settings/labels.h"
+#include "hypervisor/manager.h"
 
 enum { JOB_FAILED_NODES = 4 };
 
@@ -19,6 +20,7 @@ struct job_request { /* the request, and the policy that applies to it */
     char *metadata_json;          /* owned, may be NULL */
     struct labels added_selector; /* spec.addedNodeSelector */
     int64_t timeouts_s[3];        /* annotations: unschedulable, pending, utility; 0: not set */
+    enum hv_manager on_behalf_of; /* annotation: the manager of the guest asks; NONE: not set */
     char *volumes_json; /* volumes that are migrated too, with destinations; owned or NULL */
     struct volumes_report *volumes; /* facts about their destinations; owned or NULL */
 };
