@@ -137,7 +137,8 @@ struct proxy *proxy_start(const char *url, char *out_url)
     assert_non_null(mkdtemp(proxy->dir));
     (void)snprintf(out_url, POSTGRES_URL_MAX, "%.*s%s%s", (int)(host - url), url, proxy->dir,
                    host + n);
-    (void)snprintf(name.sun_path, sizeof name.sun_path, "%s/.s.PGSQL.5432", proxy->dir);
+    assert_true(snprintf(name.sun_path, sizeof name.sun_path, "%s/.s.PGSQL.5432", proxy->dir) <
+                (int)sizeof name.sun_path);
     proxy->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(proxy->listener, (struct sockaddr *)&name, sizeof name), 0);
     assert_int_equal(listen(proxy->listener, 16), 0);
