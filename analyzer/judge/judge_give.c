@@ -19,6 +19,11 @@
  * the first error on the first side to break is the cause, what follows is fallout. */
 static const double NEAR = 0.06, NEAR_IN_TIME = 0.2;
 static const double LATER_RIVAL = 0.5; /* what a rival counts that came after the cause */
+/* What a rival takes away. Among hints less: of 60 verdicts of cases that no rule knew, which hints gave
+ * against other hints, 41 were right. */
+static const double RIVAL = 0.6, RIVAL_OF_HINT = 0.3;
+/* A rule that names the part, with symptoms or hints alone against it: right more often than not. */
+static const double NAMED_FROM = 0.66, NAMED_ALONE = 0.52;
 
 struct candidate {
     double
@@ -149,8 +154,17 @@ static double confidence_of(const struct scores *scores, enum cause chosen)
         if (cause != chosen && cause != CAUSE_UNKNOWN && against > rival)
             rival = against;
     }
-    double raw = total(scores, chosen) * (1 - 0.6 * rival);
+    double share = scores->rank == RANK_HINT ? RIVAL_OF_HINT : RIVAL;
+    double raw = total(scores, chosen) * (1 - share * rival);
     return scores->rank == RANK_PROOF ? raw : calibrated(raw); /* a proof keeps its weight */
+}
+
+static bool is_named_alone(const struct scores *scores, enum cause chosen)
+{
+    for (enum cause cause = 1; cause < CAUSE_COUNT; cause++)
+        if (cause != chosen && scores->of[cause].of[RANK_SPECIFIC] != NULL)
+            return false;
+    return scores->rank == RANK_SPECIFIC && strength(scores, chosen, RANK_SPECIFIC) >= NAMED_FROM;
 }
 
 /* The emitter that fired with the most weight; NULL: none. Of equal ones the first in the file. */
@@ -374,6 +388,8 @@ static void give_cause(const struct judge *judge, const struct scores *scores, e
     if (rule != NULL)
         TEXT_SET(verdict->rule, rule->id);
     compare_with_words(judge, scores, verdict);
+    if (is_named_alone(scores, cause) && verdict->confidence < NAMED_ALONE)
+        verdict->confidence = NAMED_ALONE;
     verdict->confidence = rounded(verdict->confidence);
     judge_numbers(judge, rule, verdict);
 }
