@@ -74,11 +74,21 @@ static bool has_facts(const struct ruleset *rules, const struct rule *rule)
     return rule->cause < CAUSE_COUNT && rule->facts.n + rule->facts_any.n > 0;
 }
 
-static bool is_of_texts(const struct ruleset *rules, const struct rule *rule)
+static bool is_of_file(const struct ruleset *rules, const struct rule *rule, const char *name)
 {
     const char *file = rules->files[rule->file];
-    size_t n = strlen(file), m = strlen("texts.yaml");
-    return n >= m && strcmp(file + n - m, "texts.yaml") == 0;
+    size_t n = strlen(file), m = strlen(name);
+    return n >= m && strcmp(file + n - m, name) == 0;
+}
+
+static bool is_of_texts(const struct ruleset *rules, const struct rule *rule)
+{
+    return is_of_file(rules, rule, "texts.yaml");
+}
+
+static bool is_of_origins(const struct ruleset *rules, const struct rule *rule)
+{
+    return is_of_file(rules, rule, "origins.yaml");
 }
 
 static bool is_by_part(const struct ruleset *rules, const struct rule *rule)
@@ -96,6 +106,7 @@ static const struct {
     {"emitters", is_emitter, false, false},
     {"rules by the programs' parts (texts.yaml)", is_of_texts, false, false},
     {"both of them", is_by_part, false, false},
+    {"usual causes of the parts (origins.yaml)", is_of_origins, false, false},
     {"rules over facts", has_facts, false, false},
     {"precedence (`beats`)", NULL, true, false},
     {"symptoms (rank general)", is_general, false, false},
