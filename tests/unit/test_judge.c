@@ -363,15 +363,15 @@ static void a_fact_is_quoted_when_there_is_no_text(void **state)
 static void nanoseconds_printed_as_seconds_are_ignored(void **state)
 {
     struct world *w = *state;
-    (void)judge_text(w, "Live migration stuck for 150000000000 sec and has been aborted");
+    (void)judge_text(w, "Live migration stuck for 150000000000 sec, reset by peer");
     assert_int_equal(w->verdict.n_numbers, 1);
     assert_string_equal(w->verdict.numbers[0].name, "stuck_s");
     assert_true(w->verdict.numbers[0].value == 150.0);
-    (void)judge_text(w, "stuck for 150 seconds");
+    (void)judge_text(w, "stuck for 150 seconds, reset by peer");
     assert_true(w->verdict.numbers[0].value == 150.0);
-    (void)judge_text(w, "CPU#1 stuck for 22s!");
+    (void)judge_text(w, "CPU#1 stuck for 22s! reset by peer");
     assert_true(w->verdict.numbers[0].value == 22.0);
-    (void)judge_text(w, "stuck for 5 pages|#stall_s=5000000000");
+    (void)judge_text(w, "stuck for 5 pages, reset by peer|#stall_s=5000000000");
     assert_int_equal(w->verdict.n_numbers, 1);
     assert_true(w->verdict.numbers[0].value == 5.0);
 }
