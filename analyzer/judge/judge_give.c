@@ -19,10 +19,11 @@
  * the first error on the first side to break is the cause, what follows is fallout. */
 static const double NEAR = 0.06, NEAR_IN_TIME = 0.2;
 static const double LATER_RIVAL = 0.5; /* what a rival counts that came after the cause */
-/* What a rival takes away. Among hints less: of 60 verdicts of cases that no rule knew, which hints gave
- * against other hints, 41 were right. */
+/* What a rival takes away. Among hints less: of 60 verdicts of cases that no rule knew, which
+ * hints gave against other hints, 41 were right. */
 static const double RIVAL = 0.6, RIVAL_OF_HINT = 0.3;
-/* A rule that names the part, with symptoms or hints alone against it: right more often than not. */
+/* A rule that names the part, with symptoms or hints alone against it: right more often than not.
+ */
 static const double NAMED_FROM = 0.66, NAMED_ALONE = 0.52;
 
 struct candidate {

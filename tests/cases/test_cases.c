@@ -30,8 +30,8 @@ static const struct {
     {"tests/cases/gathered.jsonl", 92, 72, CASES_REAL}, /* by another reader */
     {"tests/cases/novel.jsonl", 97, 88, CASES_REAL},    /* chosen for texts that no case had */
     {"tests/cases/sampled.jsonl", 94, 83, CASES_REAL},  /* a natural sample of three readers */
-    {"tests/cases/unseen.jsonl", 86, 68, CASES_REAL}, /* the same; its shapes are learned from */
-    {"tests/cases/blind_a.jsonl", 93, 65, CASES_REAL}, /* of fix commits, labelled before judged */
+    {"tests/cases/unseen.jsonl", 86, 68, CASES_REAL},   /* the same; its shapes are learned from */
+    {"tests/cases/blind_a.jsonl", 93, 65, CASES_REAL},  /* of fix commits, labelled before judged */
     {"tests/cases/blind_b.jsonl", 90, 72, CASES_REAL},
     {"tests/cases/blind_c.jsonl", 70, 30, CASES_REAL}, /* of commits and trackers, the same way */
     {"tests/cases/blind_d.jsonl", 55, 26, CASES_REAL},
