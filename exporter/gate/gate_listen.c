@@ -123,7 +123,7 @@ static bool make_certificate(struct gate *gate, const struct http_tls_files *fil
     external_host(gate, external, sizeof external);
     if (external[0] != '\0')
         names[n++] = external;
-    return http_tls_make(files->cert, files->key, names, n, err);
+    return http_tls_make(files->cert, files->key, HTTP_TLS_SERVER, names, n, err);
 }
 
 void gate_tls_files(const struct gate *gate, const struct web_config *web,

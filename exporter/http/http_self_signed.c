@@ -41,9 +41,11 @@ static int add_name(gnutls_x509_crt_t crt, const char *name)
 }
 
 /* It is its own CA: clients are given it as the one to trust. */
-static int fill(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const char *const *names,
-                size_t n)
+static int fill(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, enum http_tls_purpose purpose,
+                const char *const *names, size_t n)
 {
+    const char *usage =
+        purpose == HTTP_TLS_CLIENT ? GNUTLS_KP_TLS_WWW_CLIENT : GNUTLS_KP_TLS_WWW_SERVER;
     unsigned char serial[SERIAL_BYTES];
     time_t now = time(NULL);
     int failure = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof serial);
@@ -67,7 +69,7 @@ static int fill(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const char *co
         failure = gnutls_x509_crt_set_key_usage(crt, GNUTLS_KEY_DIGITAL_SIGNATURE |
                                                          GNUTLS_KEY_KEY_CERT_SIGN);
     if (failure >= 0)
-        failure = gnutls_x509_crt_set_key_purpose_oid(crt, GNUTLS_KP_TLS_WWW_SERVER, 0);
+        failure = gnutls_x509_crt_set_key_purpose_oid(crt, usage, 0);
     for (size_t i = 0; failure >= 0 && i < n; i++)
         failure = add_name(crt, names[i]);
     return failure < 0 ? failure : gnutls_x509_crt_sign2(crt, crt, key, GNUTLS_DIG_SHA256, 0);
@@ -90,8 +92,8 @@ static bool make(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const char *c
     return is_written;
 }
 
-bool http_tls_make(const char *cert_file, const char *key_file, const char *const *names, size_t n,
-                   struct err *err)
+bool http_tls_make(const char *cert_file, const char *key_file, enum http_tls_purpose purpose,
+                   const char *const *names, size_t n, struct err *err)
 {
     if (access(cert_file, F_OK) == 0 && access(key_file, F_OK) == 0)
         return true;
@@ -104,7 +106,7 @@ bool http_tls_make(const char *cert_file, const char *key_file, const char *cons
         failure = gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
                                                GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
     if (failure == 0)
-        failure = fill(crt, key, names, n);
+        failure = fill(crt, key, purpose, names, n);
     bool is_made = failure == 0 ? make(crt, key, cert_file, key_file, err)
                                 : err_set(err, ERR_INTERNAL, "cannot make a certificate: %s",
                                           gnutls_strerror(failure));

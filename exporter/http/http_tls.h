@@ -51,7 +51,8 @@ void tls_material_names(const struct tls_material *material, void *session, stru
 
 /* Makes a self-signed certificate for the names (DNS names and IP addresses) if there is none;
  * the key has mode 0600. */
-bool http_tls_make(const char *cert_file, const char *key_file, const char *const *names, size_t n,
-                   struct err *err);
+enum http_tls_purpose { HTTP_TLS_SERVER, HTTP_TLS_CLIENT };
+bool http_tls_make(const char *cert_file, const char *key_file, enum http_tls_purpose purpose,
+                   const char *const *names, size_t n, struct err *err);
 
 #endif

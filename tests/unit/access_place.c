@@ -220,7 +220,8 @@ static void make_clients(struct place *p)
     for (size_t i = 0; i < PLACE_CERTIFICATES; i++) {
         (void)snprintf(p->client[i][0], sizeof p->client[i][0], "%s/c%zu.pem", p->dir, i);
         (void)snprintf(p->client[i][1], sizeof p->client[i][1], "%s/k%zu.pem", p->dir, i);
-        assert_true(http_tls_make(p->client[i][0], p->client[i][1], &names[i], 1, &err));
+        assert_true(
+            http_tls_make(p->client[i][0], p->client[i][1], HTTP_TLS_CLIENT, &names[i], 1, &err));
         append(p->client[i][0], ca);
     }
     (void)fclose(ca);
@@ -237,8 +238,10 @@ static void make_files(struct place *p)
     assert_int_equal(chmod(p->dir, 0755), 0);
     for (size_t i = 0; i < COUNT(names); i++)
         (void)snprintf(p->file[i], sizeof p->file[i], "%s/%s", p->dir, names[i]);
-    assert_true(http_tls_make(p->file[CERT], p->file[KEY], server, COUNT(server), &err));
-    assert_true(http_tls_make(p->file[CERT2], p->file[KEY2], server, COUNT(server), &err));
+    assert_true(
+        http_tls_make(p->file[CERT], p->file[KEY], HTTP_TLS_SERVER, server, COUNT(server), &err));
+    assert_true(
+        http_tls_make(p->file[CERT2], p->file[KEY2], HTTP_TLS_SERVER, server, COUNT(server), &err));
     make_clients(p);
 }
 

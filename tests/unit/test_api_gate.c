@@ -139,13 +139,9 @@ static void a_changed_certificate_is_used_at_once_and_running_connections_go_on(
     (void)unlink(old);
 }
 
-/* A certificate of another CA ends in the handshake; one is required where the file says so. */
-static void a_client_certificate_is_verified(void **state)
+/* Shows the server's own certificate as a client's. */
+static CURLcode ask_as_server(const struct place *p)
 {
-    struct place *p = *state;
-    struct access_config access = place_access(p);
-    place_write_web(p, false);
-    place_open(p, &access);
     CURL *curl = curl_easy_init();
     char url[128], text[4096] = "";
     (void)snprintf(url, sizeof url, "https://127.0.0.1:%u/healthz", p->ports[TLS]);
@@ -155,10 +151,21 @@ static void a_client_certificate_is_verified(void **state)
     (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, place_keep_text);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);
-    (void)curl_easy_setopt(curl, CURLOPT_SSLCERT, p->file[CERT]); /* not signed by the CA */
+    (void)curl_easy_setopt(curl, CURLOPT_SSLCERT, p->file[CERT]);
     (void)curl_easy_setopt(curl, CURLOPT_SSLKEY, p->file[KEY]);
-    assert_true(curl_easy_perform(curl) != CURLE_OK);
+    CURLcode result = curl_easy_perform(curl);
     curl_easy_cleanup(curl);
+    return result;
+}
+
+/* A certificate of another CA ends in the handshake; one is required where the file says so. */
+static void a_client_certificate_is_verified(void **state)
+{
+    struct place *p = *state;
+    struct access_config access = place_access(p);
+    place_write_web(p, false);
+    place_open(p, &access);
+    assert_true(ask_as_server(p) != CURLE_OK); /* not signed by the CA */
     FILE *file = fopen(p->file[WEB], "we");
     (void)fprintf(file,
                   "tls_server_config: {cert_file: cert.pem, key_file: key.pem, client_ca_file: "
@@ -168,6 +175,21 @@ static void a_client_certificate_is_verified(void **state)
     assert_false(trusts(p, p->file[CERT], NULL));
     static const struct someone ops = {"ops", BY_CERTIFICATE, TLS, 0, NULL, ROLE_OPERATOR, ""};
     assert_int_equal(place_send_once(p, &ops, "GET", "/healthz").status, 200);
+}
+
+/* Hosts and web servers have certificates of the same authority; they are no clients. */
+static void a_servers_certificate_is_no_clients(void **state)
+{
+    struct place *p = *state;
+    struct access_config access = place_access(p);
+    FILE *file = fopen(p->file[WEB], "we");
+    (void)fprintf(file,
+                  "tls_server_config: {cert_file: cert.pem, key_file: key.pem, client_ca_file: "
+                  "cert.pem, client_auth_type: VerifyClientCertIfGiven}\n");
+    (void)fclose(file);
+    place_open(p, &access);
+    assert_true(trusts(p, p->file[CERT], NULL));
+    assert_true(ask_as_server(p) != CURLE_OK);
 }
 
 /* ---- passwords ---- */
@@ -383,6 +405,7 @@ TEST_FILE(test_api_gate)
         cmocka_unit_test_teardown(a_configuration_that_would_let_anybody_in_is_refused,
                                   place_close),
         cmocka_unit_test_teardown(a_client_certificate_is_verified, place_close),
+        cmocka_unit_test_teardown(a_servers_certificate_is_no_clients, place_close),
         cmocka_unit_test_teardown(links_of_alerts_are_the_external_ones, place_close),
         cmocka_unit_test(no_file_keeps_a_link_to_the_scraped_address),
         cmocka_unit_test_teardown(the_address_of_a_client_is_believed_from_trusted_proxies_only,
