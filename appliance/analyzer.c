@@ -50,7 +50,8 @@ struct analyzer *analyzer_new(const struct analyzer_parts *parts, struct err *er
                                             .rules = a->rules,
                                             .clock = parts->clock,
                                             .ctx = parts->engine,
-                                            .post = post};
+                                            .post = post,
+                                            .cells = parts->cells};
     a->analysis = analysis_new(&analysis, err);
     if (a->analysis == NULL || (parts->has_logs && !analyzer_set_hosts(a, config, err)))
         return NULL;

@@ -15,6 +15,7 @@ struct analyzer_parts {
     const struct clock *clock;
     struct store *store;
     struct engine *engine;
+    const struct fleet_cells *cells; /* as in analysis_parts */
 };
 struct analyzer *analyzer_new(const struct analyzer_parts *parts, struct err *err);
 void analyzer_free(struct analyzer *analyzer);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "appliance/analyzer.h"
+#include "appliance/cells.h"
 #include "appliance/config.h"
 #include "appliance/descriptors.h"
 #include "appliance/notify.h"
@@ -54,6 +55,7 @@ _Static_assert(STOP_DRAIN_MS + 2 * LOOP_WAIT_MS < 3000, "an orderly stop takes u
 
 struct appliance {
     struct config *config;
+    struct cells *cells;       /* NULL: it is alone on its store */
     struct simulate *simulate; /* NULL: libvirt */
     const struct clock *clock;
     const struct hv_host *hosts; /* of the configuration or the scenario */
@@ -107,6 +109,10 @@ static bool open_hypervisor(struct appliance *a, const char *scenario, struct er
     }
     if (a->hv == NULL)
         return false;
+    if (a->cells != NULL) {
+        const struct hv_permit permit = cells_permit(a->cells);
+        libvirt_permit(a->hv, &permit);
+    }
     a->observe.hv = a->hv;
     a->probe.hv = a->hv;
     a->act.hv = a->hv;
@@ -121,13 +127,14 @@ static bool name_hosts(struct appliance *a, struct err *err)
     return true;
 }
 
-/* A simulation has the hosts of its scenario; `hosts` of the file is ignored. */
+/* A simulation ignores `hosts` of the file. */
 static bool open_engine(struct appliance *a, struct err *err)
 {
     bool simulated = a->simulate != NULL;
     struct engine_config config = reload_engine_config(a->config);
     config.hosts = a->hosts;
     config.n_hosts = a->n_hosts;
+    config.cells = a->cells != NULL ? cells_held(a->cells) : NULL;
     if (simulated)
         config.host_settings = simulate_scenario(a->simulate)->host_settings;
     const struct engine_parts parts = {
@@ -138,6 +145,7 @@ static bool open_engine(struct appliance *a, struct err *err)
         .probe = &a->probe,
         .act = &a->act,
         .sink = wiring_engine_sink(&a->wiring),
+        .permit = a->cells != NULL ? cells_permit(a->cells) : (struct hv_permit){0},
         .commit_patience_ms = simulated ? 0 : COMMIT_PATIENCE_MS,
     };
     a->engine = engine_new(&config, &parts, err);
@@ -150,7 +158,8 @@ static bool open_analyzer(struct appliance *a, struct err *err)
                                          .has_logs = a->simulate == NULL,
                                          .clock = a->clock,
                                          .store = a->store,
-                                         .engine = a->engine};
+                                         .engine = a->engine,
+                                         .cells = a->cells != NULL ? cells_held(a->cells) : NULL};
     a->analyzer = analyzer_new(&parts, err);
     if (a->analyzer == NULL)
         return false;
@@ -158,7 +167,6 @@ static bool open_analyzer(struct appliance *a, struct err *err)
     return true;
 }
 
-/* NULL: in memory, the default of a simulation. */
 static const char *state_dir(const struct appliance *a, const struct appliance_options *options)
 {
     return a->simulate != NULL && options->state == NULL ? NULL : a->config->state_dir;
@@ -171,7 +179,6 @@ static const char *store_place(const struct appliance *a, const struct appliance
     return is_remote ? a->config->store : state_dir(a, options);
 }
 
-/* Who is asked for queries; "": nobody. */
 static const char *query_place(const struct appliance *a, const struct appliance_options *options)
 {
     const char *place = store_place(a, options);
@@ -216,10 +223,25 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
     return a->exporter != NULL;
 }
 
+/* Of several appliances each has the hosts of its cells. */
+static bool open_store(struct appliance *a, const char *place, struct err *err)
+{
+    struct store_sharing sharing;
+    if (a->config->appliance.name[0] == '\0' || !store_is_url(place))
+        return (a->store = store_open(place, err)) != NULL;
+    a->cells = cells_new(a->config, err);
+    if (a->cells == NULL || !cells_begin(a->cells, place, err))
+        return false;
+    config_keep_cells(a->config, cells_held(a->cells));
+    cells_sharing(a->cells, &sharing);
+    a->store = store_share(place, &sharing, err);
+    return a->store != NULL;
+}
+
 static bool open_parts(struct appliance *a, const struct appliance_options *options,
                        struct err *err)
 {
-    a->store = store_open(store_place(a, options), err);
+    (void)open_store(a, store_place(a, options), err);
     if (a->store == NULL)
         return false;
     a->store->ops->set_retention(a->store, &a->config->retention);
@@ -252,7 +274,10 @@ static void close_parts(struct appliance *a)
     engine_free(a->engine);
     collector_free(a->collector);
     recorder_free(a->recorder);
+    if (a->cells != NULL && a->store != NULL)
+        cells_release(a->cells, a->store);
     store_free(a->store);
+    cells_free(a->cells);
     simulate_free(a->simulate);
     wiring_fini(&a->wiring);
     config_free(a->config);
@@ -283,7 +308,8 @@ static void *engine_loop(void *ctx)
 
 static bool start_threads(struct appliance *a, struct err *err)
 {
-    if (!analysis_start(analyzer_worker(a->analyzer), err))
+    if (!analysis_start(analyzer_worker(a->analyzer), err) ||
+        (a->cells != NULL && !cells_start(a->cells, a->store, err)))
         return false;
     if (a->simulate != NULL)
         return true;
@@ -312,10 +338,11 @@ static void run_once(struct appliance *a)
 
 /* Pending requests are answered, new ones are refused; then the threads stop. All decisions are
  * committed at any time, so the alarm that ends a hanging stop loses nothing. */
-static void stop(struct appliance *a)
+static void stop(struct appliance *a, bool for_good)
 {
     (void)alarm(STOP_LAST_RESORT_S);
-    notify_stopping(&a->notify);
+    if (for_good)
+        notify_stopping(&a->notify);
     LOG(INFO, "stopping",
         FIELD_TEXT(TEXT, "running migrations continue and are adopted at the next start"));
     wiring_close(&a->wiring);
@@ -327,9 +354,28 @@ static void stop(struct appliance *a)
     }
     atomic_store(&a->stop, true);
     if (a->threads_run) {
+        a->threads_run = false;
         (void)pthread_join(a->engine_thread, NULL);
         (void)pthread_join(a->collector_thread, NULL);
     }
+    if (a->cells != NULL)
+        cells_stop(a->cells);
+}
+
+/* Another image of this process begins with other cells. It does not return unless that fails. */
+static void run_anew(struct appliance *a, const char *why)
+{
+    LOG(WARN, "restarting", FIELD_TEXT(WHY, why));
+    stop(a, false);
+    cells_exec(a->cells, a->store);
+}
+
+static const char *cells_changed(struct appliance *a)
+{
+    struct engine_stats engine;
+    engine_stats(a->engine, &engine);
+    cells_note_busy(a->cells, engine.active_jobs > 0);
+    return engine.is_fenced ? "another appliance has taken a cell" : cells_restart(a->cells);
 }
 
 static void take_config(struct appliance *a, struct reload_result *result)
@@ -346,29 +392,13 @@ static void take_config(struct appliance *a, struct reload_result *result)
         return;
     }
     OWNED(config) next = options_config(a->options, &result->err);
+    if (next != NULL && a->cells != NULL)
+        config_keep_cells(next, cells_held(a->cells));
     if (next == NULL || !descriptors_check(descriptors_needed(next, next->n_hosts), &result->err))
         return;
     reload_run(&parts, next, result);
     a->hosts = a->config->hosts;
     a->n_hosts = a->config->n_hosts;
-}
-
-static void log_reload(const struct appliance *a, const struct reload_result *result)
-{
-    const char *file = a->options->config_file;
-    if (result->err.code != ERR_NONE)
-        LOG(ERROR, "config_refused", FIELD_TEXT(FILE, file), FIELD_TEXT(ERROR, result->err.text),
-            FIELD_TEXT(TEXT, "the old configuration is used"));
-    else if (result->changed[0] != '\0')
-        LOG(INFO, "config_taken", FIELD_TEXT(FILE, file), FIELD_TEXT(TEXT, result->changed));
-    else
-        LOG(INFO, "config_unchanged", FIELD_TEXT(FILE, file));
-    if (result->restart[0] != '\0')
-        LOG(WARN, "config_requires_restart", FIELD_TEXT(FILE, file),
-            FIELD_TEXT(WHY, result->restart),
-            FIELD_TEXT(TEXT, "restart ferry serve to apply it; running migrations are adopted"));
-    if (result->trouble[0] != '\0')
-        LOG(ERROR, "config_not_whole", FIELD_TEXT(FILE, file), FIELD_TEXT(ERROR, result->trouble));
 }
 
 static void reload(struct appliance *a)
@@ -381,7 +411,7 @@ static void reload(struct appliance *a)
     uint64_t number = reload_begin(&a->answers);
     notify_reloading(&a->notify);
     take_config(a, result);
-    log_reload(a, result);
+    reload_log(a->options->config_file, result);
     reload_answer(&a->answers, number, result);
     notify_reloaded(&a->notify);
     free(result);
@@ -402,9 +432,12 @@ static void tick(struct appliance *a)
                                .engine = a->engine,
                                .store = a->store,
                                .hv = a->hv,
-                               .analysis = analyzer_worker(a->analyzer)};
+                               .analysis = analyzer_worker(a->analyzer),
+                               .cells = a->cells};
     const char *trouble = self_sample(a->self, &parts, a->exporter);
     notify_alive(&a->notify, trouble == NULL || !self_is_stuck(a->engine));
+    if (trouble == NULL && a->cells != NULL && cells_held(a->cells)->n == 0)
+        trouble = "standby: other appliances hold all cells";
     if (is_started(a))
         notify_ready(&a->notify, trouble != NULL ? trouble : "serving");
     if (!is_started(a))
@@ -434,9 +467,12 @@ static void run_until_signal(struct appliance *a, const sigset_t *signals)
         const struct timespec wait = {.tv_sec = (time_t)(wait_ms / 1000),
                                       .tv_nsec = (long)(wait_ms % 1000) * 1000000L};
         int number = sigtimedwait(signals, NULL, &wait);
+        const char *changed = number > 0 || a->cells == NULL ? NULL : cells_changed(a);
+        if (changed != NULL)
+            run_anew(a, changed);
         if (number == SIGHUP)
             reload(a);
-        else if (number > 0)
+        else if (number > 0 || changed != NULL)
             return;
     }
 }
@@ -547,7 +583,7 @@ bool appliance_is_file_bad(const struct appliance *a)
 void appliance_run(struct appliance *a)
 {
     run_until_signal(a, &a->signals);
-    stop(a);
+    stop(a, true);
 }
 
 void appliance_free(struct appliance *a)

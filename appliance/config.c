@@ -259,6 +259,7 @@ static bool read_all(struct reading *r, const char *file, struct err *err)
 {
     static const struct yaml_key keys[] = {
         {"mode", read_mode},
+        {"appliance", config_read_appliance},
         {"helperSecretFile", config_read_helper_secret},
         {"outOfBand", read_out_of_band},
         {"hosts", config_read_hosts},
@@ -295,7 +296,8 @@ static bool read_all(struct reading *r, const char *file, struct err *err)
         return yaml_fail(r->yaml, hosts, err, "hosts is empty; at least one host is required");
     if (r->config->n_hosts == 0)
         return yaml_fail(r->yaml, top, err, "'hosts' is missing; at least one host is required");
-    return config_check_hosts(r->config, err);
+    return config_check_hosts(r->config, err) &&
+           config_settle_cells(r, yaml_child(top, "appliance"), err);
 }
 
 const char *config_retired_text(enum config_retired key)
@@ -335,14 +337,18 @@ struct config *config_new(struct err *err)
     return config;
 }
 
+void config_free_texts(struct host_settings *settings)
+{
+    free(settings->labels);
+    free(settings->taints);
+    free(settings->log_dir);
+    free(settings->origin);
+}
+
 void config_free_settings(struct host_settings *settings, size_t n)
 {
-    for (size_t i = 0; settings != NULL && i < n; i++) {
-        free(settings[i].labels);
-        free(settings[i].taints);
-        free(settings[i].log_dir);
-        free(settings[i].origin);
-    }
+    for (size_t i = 0; settings != NULL && i < n; i++)
+        config_free_texts(&settings[i]);
     free(settings);
 }
 
@@ -423,6 +429,7 @@ unsigned config_compare(const struct config *now, const struct config *next)
 {
     const bool differs[CONFIG_PART_COUNT] = {
         [CONFIG_PART_HOSTS] = config_hosts_differ(now, next),
+        [CONFIG_PART_APPLIANCE] = config_appliance_differs(now, next),
         [CONFIG_PART_STATE] = !text_equal(now->state_dir, next->state_dir),
         [CONFIG_PART_STORE] = !text_equal(now->store, next->store) ||
                               !text_equal(now->store_query, next->store_query),

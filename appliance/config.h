@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "engine/engine.h"
+#include "engine/lease.h"
+#include "engine/model/fleet/fleet.h"
 #include "engine/model/settings/migration_config.h"
 #include "engine/model/settings/settings.h"
 #include "exporter/access/access_config.h"
@@ -25,16 +27,27 @@ enum config_retired {
     CONFIG_RETIRED_COUNT
 };
 
+#define CONFIG_CELL_DEFAULT "default" /* inside Ferry its name is empty */
+
+/* `appliance:`: one of several on one store. */
+struct config_appliance {
+    char name[STORE_CELL_MAX];       /* empty: it is alone */
+    char address[STORE_ADDRESS_MAX]; /* https://..., for the others; empty: not known */
+    struct lease_times times;
+};
+
 struct config {
     size_t n_hosts;
     struct hv_host *hosts;
     struct host_settings *host_settings; /* one per host; owns its texts */
-    char rules_dir[CONFIG_PATH_MAX];     /* the site's own rules of the analyser; "": none */
-    char helper_secret[HV_SECRET_MAX];   /* of hosts without a file of their own */
-    char state_dir[CONFIG_PATH_MAX];     /* default /var/lib/ferry */
-    char store[CONFIG_PATH_MAX];         /* postgresql://...; "": files in state_dir */
-    char store_query[CONFIG_PATH_MAX];   /* the same as a role that may only read; "": no queries */
-    struct access_config access;         /* listeners, roles, names */
+    struct config_appliance appliance;
+    struct fleet_cells cells;          /* of all hosts of the file */
+    char rules_dir[CONFIG_PATH_MAX];   /* the site's own rules of the analyser; "": none */
+    char helper_secret[HV_SECRET_MAX]; /* of hosts without a file of their own */
+    char state_dir[CONFIG_PATH_MAX];   /* default /var/lib/ferry */
+    char store[CONFIG_PATH_MAX];       /* postgresql://...; "": files in state_dir */
+    char store_query[CONFIG_PATH_MAX]; /* the same as a role that may only read; "": no queries */
+    struct access_config access;       /* listeners, roles, names */
     enum log_level log_level;
     enum log_format log_format;
     /* migrations: KubeVirt's MigrationConfiguration names */
@@ -64,7 +77,10 @@ DEFINE_OWNED(config)
 /* Where they were written is no difference. */
 bool config_settings_differ(const struct host_settings *a, const struct host_settings *b);
 void config_free_settings(struct host_settings *settings, size_t n); /* and their texts */
-const char *config_retired_text(enum config_retired key);            /* the warning */
+void config_free_texts(struct host_settings *settings);              /* of one host */
+/* Only the hosts of these cells are left. */
+void config_keep_cells(struct config *config, const struct fleet_cells *held);
+const char *config_retired_text(enum config_retired key); /* the warning */
 
 /* An externalUrl without the slash at its end; out_url holds ACCESS_TEXT_MAX. False: it is none. */
 bool config_external_url(const char *text, char *out_url);

@@ -378,6 +378,7 @@ static bool read_host(struct reading *r, const struct yaml_node *node, struct er
         {"helper", read_host_helper},
         {"helperSecretFile", read_host_secret},
         {"qemuLogDir", read_host_logs},
+        {"cell", config_read_cell},
     };
     if (!config_read_map(r, node, keys, COUNT(keys), err))
         return false;
@@ -507,7 +508,7 @@ bool config_hosts_differ(const struct config *a, const struct config *b)
             !text_equal(x->listen, y->listen) || !text_equal(x->tls_name, y->tls_name) ||
             x->port_min != y->port_min || x->port_max != y->port_max || x->tls != y->tls ||
             x->observe != y->observe || !text_equal(x->helper, y->helper) ||
-            !text_equal(x->helper_secret, y->helper_secret) ||
+            !text_equal(x->helper_secret, y->helper_secret) || !text_equal(x->cell, y->cell) ||
             x->keepalive_interval_s != y->keepalive_interval_s ||
             x->keepalive_count != y->keepalive_count ||
             config_settings_differ(&a->host_settings[i], &b->host_settings[i]))

@@ -26,6 +26,11 @@ bool config_read_text(struct reading *r, const struct yaml_node *node, char *out
                       struct err *err);
 
 yaml_reader config_read_helper_secret; /* of all hosts; before the hosts */
+yaml_reader config_read_appliance;
+yaml_reader config_read_cell; /* of a host */
+/* Once all are read; appliance: its node, or NULL. */
+bool config_settle_cells(struct reading *r, const struct yaml_node *appliance, struct err *err);
+bool config_appliance_differs(const struct config *a, const struct config *b);
 yaml_reader config_read_hosts, config_read_migrations, config_read_eviction;
 /* One host from a map, appended. */
 bool config_add_host(struct reading *r, const struct yaml_node *map, struct err *err);

@@ -285,3 +285,20 @@ void reload_answer(struct reload_answers *answers, uint64_t number,
     (void)pthread_cond_broadcast(&answers->answered);
     (void)pthread_mutex_unlock(&answers->lock);
 }
+
+void reload_log(const char *file, const struct reload_result *result)
+{
+    if (result->err.code != ERR_NONE)
+        LOG(ERROR, "config_refused", FIELD_TEXT(FILE, file), FIELD_TEXT(ERROR, result->err.text),
+            FIELD_TEXT(TEXT, "the old configuration is used"));
+    else if (result->changed[0] != '\0')
+        LOG(INFO, "config_taken", FIELD_TEXT(FILE, file), FIELD_TEXT(TEXT, result->changed));
+    else
+        LOG(INFO, "config_unchanged", FIELD_TEXT(FILE, file));
+    if (result->restart[0] != '\0')
+        LOG(WARN, "config_requires_restart", FIELD_TEXT(FILE, file),
+            FIELD_TEXT(WHY, result->restart),
+            FIELD_TEXT(TEXT, "restart ferry serve to apply it; running migrations are adopted"));
+    if (result->trouble[0] != '\0')
+        LOG(ERROR, "config_not_whole", FIELD_TEXT(FILE, file), FIELD_TEXT(ERROR, result->trouble));
+}

@@ -40,6 +40,7 @@ struct engine_config reload_engine_config(const struct config *config);
 /* Consumes what it takes from `next`. */
 void reload_run(const struct reload_parts *parts, struct config *next,
                 struct reload_result *out_result);
+void reload_log(const char *file, const struct reload_result *result);
 struct json_object *reload_json(const struct reload_result *result); /* new reference */
 
 /* Where other threads wait for the main thread's answer. */

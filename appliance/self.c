@@ -5,6 +5,8 @@ struct self {
     const struct hv_host *hosts;
     size_t n_hosts;
     struct exporter_lane *lanes; /* room for every lane of every host */
+    struct cells_status cells_status;
+    struct exporter_cell cells[STORE_CELLS_MAX];
 };
 
 struct self *self_new(struct err *err)
@@ -102,6 +104,28 @@ const char *self_trouble(const struct engine_stats *engine)
     return engine->store_ok ? NULL : "the store cannot commit";
 }
 
+/* As the store said the last time; nothing is certain while it does not answer. */
+static void fill_cells(struct self *self, struct cells *cells, struct exporter_self *page)
+{
+    struct cells_status *status = &self->cells_status;
+    if (cells == NULL)
+        return;
+    cells_status(cells, status);
+    page->appliance = cells_name(cells);
+    page->store_answer_ms = status->answer_ms;
+    page->takeover_ms = status->takeover_ms;
+    page->n_cells = status->n_leases;
+    for (size_t i = 0; i < status->n_leases; i++) {
+        const struct store_lease *lease = &status->leases[i];
+        bool is_held = lease->owner[0] != '\0' && lease->left_ms > 0 && status->is_known;
+        self->cells[i] = (struct exporter_cell){.cell = lease->cell,
+                                                .holder = is_held ? lease->owner : "",
+                                                .epoch = lease->epoch,
+                                                .left_ms = status->left_ms[i]};
+    }
+    page->cells = self->cells;
+}
+
 const char *self_sample(struct self *self, const struct self_parts *parts,
                         struct exporter *exporter)
 {
@@ -117,6 +141,7 @@ const char *self_sample(struct self *self, const struct self_parts *parts,
     self_fill(&collector, &engine, &store, &analysis, &page);
     page.n_lanes = read_lanes(self, parts->hv);
     page.lanes = self->lanes;
+    fill_cells(self, parts->cells, &page);
     exporter_set_self(exporter, &page);
     return self_trouble(&engine);
 }

@@ -3,6 +3,7 @@
 #define APPLIANCE_SELF_H
 
 #include "analyzer/record/analysis.h"
+#include "appliance/cells.h"
 #include "collector/collector.h"
 #include "engine/engine.h"
 #include "exporter/exporter.h"
@@ -21,6 +22,7 @@ struct self_parts { /* borrowed for the call */
     struct store *store;
     const struct hv *hv;
     struct analysis *analysis;
+    struct cells *cells; /* NULL: it is alone on its store */
 };
 enum { SELF_TURN_AGE_MAX_MS = 10000 }; /* without a turn for longer Ferry is not ready */
 /* Collects and publishes the statistics; why Ferry is not ready, a literal, or NULL. */

@@ -24,6 +24,11 @@ static int64_t system_wall_ms(void *ctx)
     return read_ms(CLOCK_REALTIME);
 }
 
+int64_t clock_boot_ms(void)
+{
+    return read_ms(CLOCK_BOOTTIME);
+}
+
 const struct clock *clock_system(void)
 {
     static const struct clock system_clock = {system_mono_ms, system_wall_ms, NULL};

@@ -47,6 +47,9 @@ struct clock_follower {
 void clock_follower_begin(struct clock_follower *follower, int64_t mono_ms, int64_t wall_ms);
 int64_t clock_follow(struct clock_follower *follower, int64_t mono_ms, int64_t wall_ms);
 
+/* Milliseconds since the machine booted, also while it slept: for leases, which go on meanwhile. */
+int64_t clock_boot_ms(void);
+
 /* Blocks the calling thread. Only for threads that do nothing but wait. */
 void clock_sleep_ms(int64_t ms);
 

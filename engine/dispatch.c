@@ -196,22 +196,44 @@ static const char *forbidden_at(struct engine *e, const struct effect *effect)
     return NULL;
 }
 
+static void withhold(struct engine *e, const struct effect *effect, const struct err *err)
+{
+    LOG(WARN, "order_withheld", FIELD_TEXT(NODE, effect->of.act.node),
+        FIELD_TEXT(GUEST, effect->of.act.guest),
+        FIELD_TEXT(CALL, hv_call_name(effect_call(effect))), FIELD_TEXT(ERROR, err->text));
+    enum input_kind answer = effect_answer(effect->kind);
+    if (answer == INPUT_CALL)
+        refuse_order(e, effect, err);
+    else if (answer != INPUT_COUNT)
+        (void)intake_post(e, refusal(effect, err));
+}
+
 static void forbid(struct engine *e, const struct effect *effect, const char *node)
 {
     struct err err = {0};
     err_set(&err, ERR_REFUSED, "node %s is in observe mode", node);
-    LOG(WARN, "order_not_given", FIELD_TEXT(NODE, effect->of.act.node),
-        FIELD_TEXT(GUEST, effect->of.act.guest),
-        FIELD_TEXT(CALL, hv_call_name(effect_call(effect))), FIELD_TEXT(ERROR, err.text));
-    enum input_kind answer = effect_answer(effect->kind);
-    if (answer == INPUT_CALL)
-        refuse_order(e, effect, &err);
-    else if (answer != INPUT_COUNT)
-        (void)intake_post(e, refusal(effect, &err));
+    withhold(e, effect, &err);
+}
+
+/* Of several appliances only the one with enough of the lease left changes a guest, and also stops
+ * one only then: the next holder may have given other orders. */
+static bool is_withheld(struct engine *e, const struct effect *effect, struct err *err)
+{
+    enum hv_call call = effect_is_record(effect->kind) ? HV_CALL_COUNT : effect_call(effect);
+    if (call == HV_CALL_COUNT || hv_call_access(call) != HV_ACCESS_ACT)
+        return false;
+    if (atomic_load(&e->is_fenced))
+        return !err_set(err, ERR_REFUSED, "another appliance holds the lease by now");
+    return e->parts.permit.ok != NULL && !e->parts.permit.ok(e->parts.permit.ctx, err);
 }
 
 void dispatch(struct engine *e, const struct effect *effect)
 {
+    struct err withheld = {0};
+    if (is_withheld(e, effect, &withheld)) {
+        withhold(e, effect, &withheld);
+        return;
+    }
     const char *forbidden = forbidden_at(e, effect);
     if (forbidden != NULL) {
         forbid(e, effect, forbidden);

@@ -153,6 +153,8 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     if (!configure_fleet(e->fleet, setup, now_of(e), err))
         return false;
     struct store_identity identity = {0};
+    if (config->cells != NULL)
+        e->fleet->marks.cells = *config->cells;
     if (!e->parts.store->ops->identity(e->parts.store, &identity, err) ||
         !persist_load(e->parts.store, e->fleet, err))
         return false;
@@ -473,6 +475,8 @@ static bool goes_uncommitted(const struct engine *e, const struct effect *effect
 
 static void turn_without_commit(struct engine *e, const struct err *err)
 {
+    if (err->code == ERR_FENCED && !atomic_exchange(&e->is_fenced, true))
+        LOG(ERROR, "commit_fenced", FIELD_TEXT(ERROR, err->text));
     if (atomic_exchange(&e->store_ok, false))
         LOG(ERROR, "commit_failed", FIELD_TEXT(ERROR, err->text));
     e->fleet->store_ok = false;
@@ -522,7 +526,8 @@ static void retain(struct engine *e)
     struct moment now = now_of(e);
     struct err err = {0};
     bool more = false;
-    if (e->parts.store->ops->retain == NULL || now.mono_ms < e->retain_at_ms)
+    bool is_standby = e->fleet->marks.cells.is_shared && e->fleet->marks.cells.n == 0;
+    if (is_standby || e->parts.store->ops->retain == NULL || now.mono_ms < e->retain_at_ms)
         return;
     int64_t wall_ms = clock_follow(&e->retention_clock, now.mono_ms, now.wall_ms);
     if (!e->parts.store->ops->retain(e->parts.store, wall_ms, &more, &err))
@@ -584,6 +589,7 @@ void engine_stats(struct engine *e, struct engine_stats *out_stats)
         .queue_depth = queue_depth(e->inbox),
         .active_jobs = atomic_load(&e->active_jobs),
         .store_ok = atomic_load(&e->store_ok),
+        .is_fenced = atomic_load(&e->is_fenced),
         .commit_ms_last = atomic_load(&e->commit_ms_last),
         .commit_ms_max = atomic_load(&e->commit_ms_max),
         .turn_age_ms = now_of(e).mono_ms - atomic_load(&e->turn_ended_ms),

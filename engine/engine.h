@@ -54,6 +54,7 @@ struct engine_config {
                                             libvirt takes for local are shared */
     int64_t pending_timeout_ms;          /* 0: 900 s */
     const struct host_settings *host_settings; /* one per host; NULL: none has any */
+    const struct fleet_cells *cells;           /* NULL: the store is this engine's alone */
     struct migratable_config storage; /* which storage is shared; its texts outlive the engine */
 };
 
@@ -82,7 +83,8 @@ struct engine_parts { /* all borrowed, outlive the engine */
     const struct hv_probe *probe;
     const struct hv_act *act;
     struct engine_sink sink;
-    uint64_t seed;              /* for names and uids; 0: from the system */
+    struct hv_permit permit; /* of orders: the leases, where several appliances share the store */
+    uint64_t seed;           /* for names and uids; 0: from the system */
     int64_t commit_patience_ms; /* a commit that takes longer hangs: turns go on without it. 0:
                                    wait for it on the engine's thread, for ever */
 };
@@ -133,6 +135,7 @@ struct engine_stats {
     uint64_t internal_errors; /* internal errors: jobs rolled back; see rollback.c */
     size_t queue_depth, active_jobs;
     bool store_ok;
+    bool is_fenced; /* another appliance has a lease by now: no order goes out any more */
     int64_t commit_ms_last, commit_ms_max;
     int64_t turn_age_ms; /* since a turn last ended; one whose commit hangs has not */
 };

@@ -62,7 +62,7 @@ struct engine {
     atomic_uint_fast64_t messages_dropped; /* of them: messages of hosts, which are not repeated */
     atomic_size_t active_jobs;
     atomic_size_t judging; /* verdicts accepted and not stored yet */
-    atomic_bool store_ok;
+    atomic_bool store_ok, is_fenced;
     atomic_int_fast64_t commit_ms_last, commit_ms_max;
     atomic_int_fast64_t turn_ended_ms; /* the last that did not leave a commit behind */
 };

@@ -35,6 +35,8 @@ void incidents_put(struct store *store, const struct incidents *incidents)
 static bool add(void *ctx, const struct store_incident *row)
 {
     struct fleet *f = ctx;
+    if (!fleet_is_about(f, row->node) && !fleet_is_about(f, row->source_node))
+        return true;
     enum incident_kind kind = incident_kind_from_name(row->kind);
     struct incident incident = {.kind = kind == INCIDENT_KINDS ? INCIDENT_UNKNOWN : kind,
                                 .opened_ms = row->opened_ms,

@@ -11,6 +11,7 @@
 #include "engine/data/recovery.h"
 #include "engine/incidents.h"
 #include "engine/model/fleet/rejection.h"
+#include "engine/model/objects/drain.h"
 #include "engine/model/objects/policy.h"
 #include "engine/persist.h"
 
@@ -405,6 +406,8 @@ static bool set_aside(struct loading *loading, const struct store_job *row, cons
 static bool add_job(void *ctx, const struct store_job *row)
 {
     struct loading *loading = ctx;
+    if (!fleet_has_cell(loading->fleet, row->cell))
+        return true;
     OWNED(job) job = read_job(loading, row);
     if (job == NULL && loading->err->code == ERR_CORRUPT) {
         struct err why = *loading->err;
@@ -470,6 +473,21 @@ static struct object *object_of(const struct store_object *row)
     return NULL;
 }
 
+/* Another appliance's: it acts on it and may change it at any time. */
+static bool is_others(struct fleet *f, const struct object *object)
+{
+    struct err ignored = {0};
+    if (!f->marks.cells.is_shared || (object->kind != OBJECT_NODE && object->kind != OBJECT_DRAIN))
+        return false;
+    if (object->kind == OBJECT_NODE)
+        return fleet_node(f, object->name) == NULL;
+    struct drain *drain =
+        drain_parse(object->spec_json, object->status_json, object->created_ms, &ignored);
+    bool is_others = drain != NULL && fleet_node(f, drain->node) == NULL;
+    drain_free(drain);
+    return is_others;
+}
+
 /* An object that cannot be parsed is not lost: its row stays, and the log names it. */
 static bool add_object(void *ctx, const struct store_object *row)
 {
@@ -478,6 +496,10 @@ static bool add_object(void *ctx, const struct store_object *row)
     if (object == NULL)
         return err_set(loading->err, ERR_NOMEM, "out of memory: object");
     struct err err = {0};
+    if (is_others(loading->fleet, object)) {
+        object_free(object);
+        return true;
+    }
     if (object->kind < OBJECT_COUNT) {
         if (objects_restore(loading->fleet, object, &err)) /* owned by the fleet, or freed */
             return true;

@@ -15,7 +15,8 @@ struct self_sample {
     atomic_int references;
     struct exporter_self self;
     struct process_stats process;
-    char *names;                  /* the lanes' names */
+    char *names;                  /* the lanes' names, and those of the cells */
+    struct exporter_cell *cells;  /* target of self.cells */
     struct exporter_lane lanes[]; /* target of self.lanes */
 };
 
@@ -24,6 +25,7 @@ static void self_unref(struct self_sample *sample)
     if (sample == NULL || atomic_fetch_sub(&sample->references, 1) != 1)
         return;
     free(sample->names);
+    free(sample->cells);
     free(sample);
 }
 
@@ -48,10 +50,15 @@ static struct self_sample *self_copy(const struct exporter_self *self)
     size_t bytes = 0;
     for (size_t i = 0; i < self->n_lanes; i++)
         bytes += strlen(self->lanes[i].node) + strlen(self->lanes[i].lane) + 2;
+    for (size_t i = 0; i < self->n_cells; i++)
+        bytes += strlen(self->cells[i].cell) + strlen(self->cells[i].holder) + 2;
+    bytes += self->appliance != NULL ? strlen(self->appliance) : 0;
     struct self_sample *copy = calloc(1, sizeof *copy + self->n_lanes * sizeof copy->lanes[0]);
+    struct exporter_cell *cells = calloc(self->n_cells + 1, sizeof *cells);
     char *names = malloc(bytes + 1);
-    if (copy == NULL || names == NULL) {
+    if (copy == NULL || names == NULL || cells == NULL) {
         free(copy);
+        free(cells);
         free(names);
         return NULL;
     }
@@ -59,6 +66,14 @@ static struct self_sample *self_copy(const struct exporter_self *self)
     copy->self = *self;
     copy->self.lanes = copy->lanes;
     copy->names = names;
+    copy->cells = cells;
+    copy->self.cells = cells;
+    copy->self.appliance = keep(&names, self->appliance != NULL ? self->appliance : "");
+    for (size_t i = 0; i < self->n_cells; i++) {
+        cells[i] = self->cells[i];
+        cells[i].cell = keep(&names, self->cells[i].cell);
+        cells[i].holder = keep(&names, self->cells[i].holder);
+    }
     for (size_t i = 0; i < self->n_lanes; i++) {
         copy->lanes[i] = self->lanes[i];
         copy->lanes[i].node = keep(&names, self->lanes[i].node);

@@ -18,6 +18,7 @@ enum {
 
 struct hv_host {
     char name[HV_HOST_MAX];
+    char cell[HV_HOST_MAX];           /* empty: default. Guests stay in their cell */
     char uri[HV_URI_MAX];             /* how Ferry reaches it */
     char peer_uri[HV_URI_MAX];        /* how other hosts' libvirtd reach it (p2p); default: uri */
     char migration_host[HV_TEXT_MAX]; /* address for the memory stream; empty: libvirt decides */

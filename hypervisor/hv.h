@@ -41,6 +41,13 @@ enum hv_access hv_call_access(enum hv_call call);
 enum hv_lane hv_call_lane(enum hv_call call);
 const char *hv_lane_name(enum hv_lane lane);
 
+/* May a call that changes a guest be made now? False: err says why not. Any thread; quick. ok NULL:
+ * always. */
+struct hv_permit {
+    void *ctx;
+    bool (*ok)(void *ctx, struct err *err);
+};
+
 struct hv_reply;
 struct hv_reply_sink {
     void (*on_reply)(void *ctx, struct hv_reply *take_reply); /* contents move to the sink */

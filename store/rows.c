@@ -250,20 +250,23 @@ static size_t add_replacement(char *sql, size_t used, const struct row_type *typ
     return used;
 }
 
-void rows_insert_sql(enum row kind, char *out_sql)
+void rows_insert_sql(enum row kind, const char *fence, char *out_sql)
 {
+    bool is_fenced = fence[0] != '\0';
     const struct row_type *type = rows_type(kind);
     size_t used = add(out_sql, 0, "INSERT INTO ");
     used = add(out_sql, used, type->table);
     used = add(out_sql, used, "(");
     used = add_names(out_sql, used, type);
-    used = add(out_sql, used, ") VALUES (");
+    used = add(out_sql, used, is_fenced ? ") SELECT " : ") VALUES (");
     for (size_t i = 0; i < type->column_count; i++) {
         char parameter[16];
         (void)snprintf(parameter, sizeof parameter, i == 0 ? "$%zu" : ", $%zu", i + 1);
         used = add(out_sql, used, parameter);
     }
-    used = add(out_sql, used, ") ");
+    used = add(out_sql, used, is_fenced ? " WHERE " : ")");
+    used = add(out_sql, used, fence);
+    used = add(out_sql, used, " ");
     if (type->key[0] != '\0')
         used = add_replacement(out_sql, used, type);
     (void)add(out_sql, used, type->again);

@@ -18,7 +18,8 @@ enum row {
     ROW_COUNT
 };
 
-enum { ROWS_SQL_MAX = 8192 };
+/* FENCE: the condition with the tenures of leases.h. */
+enum { FENCE_SQL_MAX = 8192, ROWS_SQL_MAX = 8192 + FENCE_SQL_MAX };
 
 /* TEXT: a borrowed pointer, NULL is ''. ARRAY: text inside the row. */
 enum column_type { COLUMN_TEXT, COLUMN_ARRAY, COLUMN_INT, COLUMN_REAL, COLUMN_BOOL };
@@ -59,8 +60,9 @@ union any_row {
 };
 
 const struct row_type *rows_type(enum row kind);
-/* "INSERT ..." with one parameter per column. out_sql holds ROWS_SQL_MAX. */
-void rows_insert_sql(enum row kind, char *out_sql);
+/* "INSERT ..." with one parameter per column, of a row only where the fence holds ("": always).
+ * out_sql holds ROWS_SQL_MAX. */
+void rows_insert_sql(enum row kind, const char *fence, char *out_sql);
 /* "SELECT columns FROM source tail"; source NULL: the table itself. */
 void rows_select_sql(enum row kind, const char *source, const char *tail, char *out_sql);
 

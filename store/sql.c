@@ -7,6 +7,7 @@
 void store_sql_init(struct store_sql *s, const struct sql_engine *engine, bool read_only)
 {
     s->store.ops = read_only ? &sql_reader_ops : &sql_ops;
+    s->store.leases = read_only ? NULL : &sql_lease_ops;
     s->engine = engine;
     samples_init(&s->samples);
 }

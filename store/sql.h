@@ -60,6 +60,8 @@ struct sql_engine {
     void (*rollback)(struct store_sql *s, enum lane lane);
     /* What is committed, from any thread. */
     bool (*read)(struct store_sql *s, enum lane lane, const struct sql_read *read, struct err *err);
+    /* One statement of leases.c, committed when it returns, on a connection of its own. */
+    bool (*run)(struct store_sql *s, const struct sql_read *read, struct err *err);
     /* What the sample writer committed so far is on disk. Its thread. */
     bool (*sync_samples)(struct store_sql *s, struct err *err);
     /* Bytes that the rows of a lane take, about; 0: not known. */
@@ -116,6 +118,7 @@ struct retaining {
 struct store_sql {
     struct store store; /* first */
     const struct sql_engine *engine;
+    char fence[FENCE_SQL_MAX]; /* of every statement that writes; empty: nobody else writes */
     bool in_memory; /* of SQLite: no thread, times are 0, so that a simulation is repeatable */
     struct objects objects;
     struct samples samples;
@@ -143,12 +146,17 @@ static inline struct sql_value sql_int(int64_t number)
 void store_sql_init(struct store_sql *s, const struct sql_engine *engine, bool read_only);
 MUST_CHECK bool store_sql_start(struct store_sql *s, struct err *err);
 void store_sql_stop(struct store_sql *s);
+/* leases.c: the condition, into FENCE_SQL_MAX bytes; locks: the rows of leases stay until the end
+ * of the transaction. */
+void fence_sql(const struct store_fence *fence, bool locks, char *out_sql);
+MUST_CHECK bool fence_is_valid(const struct store_fence *fence, struct err *err);
 /* One number. */
 MUST_CHECK bool store_sql_int(struct store_sql *s, enum lane lane, const char *sql,
                               int64_t *out_value, struct err *err);
 
 /* objects.c, samples.c, retention.c, read.c: the operations of store.h. */
-extern const struct store_ops sql_ops;        /* all */
+extern const struct store_ops sql_ops; /* all */
+extern const struct store_lease_ops sql_lease_ops;
 extern const struct store_ops sql_reader_ops; /* the each_* readers, find_job, identity, free */
 
 void samples_init(struct samples *samples);

@@ -22,13 +22,27 @@ enum lane statement_lane(enum statement id)
                                           : table[id - ROW_COUNT].lane;
 }
 
-void statement_sql(enum statement id, char *out_sql)
+bool statement_is_fenced(enum statement id)
+{
+    return id != (enum statement)ROW_AUDIT && id != STATEMENT_DROP_AUDIT_BY_AGE &&
+           id != STATEMENT_DROP_AUDIT_BY_NUMBER;
+}
+
+bool statement_is_put(enum statement id)
+{
+    return id < (enum statement)ROW_COUNT;
+}
+
+void statement_sql(enum statement id, const char *fence, char *out_sql)
 {
     assert(id < STATEMENT_COUNT);
+    if (!statement_is_fenced(id))
+        fence = "";
     if (id < (enum statement)ROW_COUNT)
-        rows_insert_sql((enum row)id, out_sql);
+        rows_insert_sql((enum row)id, fence, out_sql);
     else
-        (void)text_copy(out_sql, ROWS_SQL_MAX, table[id - ROW_COUNT].sql);
+        (void)snprintf(out_sql, ROWS_SQL_MAX, "%s%s%s", table[id - ROW_COUNT].sql,
+                       fence[0] != '\0' ? " AND " : "", fence);
 }
 
 void statement_doing(enum statement id, char *out_doing)

@@ -18,8 +18,11 @@ enum statement {
 enum { STATEMENT_DOING_MAX = 64 };
 
 enum lane statement_lane(enum statement id);
-/* out_sql holds ROWS_SQL_MAX. */
-void statement_sql(enum statement id, char *out_sql);
+/* With that condition in it, so that a writer whose tenure is over changes nothing ("": none). Not
+ * in what records requests: any appliance may. out_sql holds ROWS_SQL_MAX. */
+void statement_sql(enum statement id, const char *fence, char *out_sql);
+bool statement_is_fenced(enum statement id);
+bool statement_is_put(enum statement id); /* changes a row where the fence holds */
 /* "cannot write to jobs". out_doing holds STATEMENT_DOING_MAX. */
 void statement_doing(enum statement id, char *out_doing);
 

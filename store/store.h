@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "store/leases.h"
 #include "store/retention.h"
 #include "store/row_types.h"
 
@@ -165,6 +166,7 @@ struct store_ops {
 };
 struct store {
     const struct store_ops *ops; /* first member of every implementation */
+    const struct store_lease_ops *leases; /* NULL for a reader */
 };
 static inline void store_free(struct store *s) /* NULL is fine; writes what is queued first */
 {

@@ -31,7 +31,8 @@ TESTS_cli := cli_control cli_doctor cli_documents cli_explain_file cli_habits cl
 TESTS_fleet := bench chaos clock_jumps configure_sim day analysis feed_sim forecast_sim internal_error judged lawbook missed observed_sim replay_sim split_sim \
 	volumes_sim
 TESTS_cases := cases likeness
-TESTS_laws := fleet_laws
+TESTS_control += lease
+TESTS_laws := fleet_laws shared_laws
 TESTS_replay := replay
 
 TEST_DIRS := tests tests/unit tests/libvirt tests/golden tests/sim tests/fault tests/contract tests/fuzz tests/cases bench

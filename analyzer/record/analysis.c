@@ -302,10 +302,21 @@ static bool judge_item(struct analysis *analysis, const struct item *item, struc
     return done;
 }
 
+/* Another appliance judges its own. */
+static bool is_ours(const struct fleet_cells *cells, const char *cell)
+{
+    for (size_t i = 0; cells != NULL && i < cells->n; i++)
+        if (text_equal(cells->list[i], cell))
+            return true;
+    return cells == NULL;
+}
+
 static bool add_unjudged(void *ctx, const struct store_job *row)
 {
     struct analysis *analysis = ctx;
     struct item item = {.seen = false};
+    if (!is_ours(analysis->parts.cells, row->cell))
+        return true;
     TEXT_SET(item.uid, row->uid);
     if (queue_depth(analysis->queue) < BACKLOG_BATCH && queue_push(analysis->queue, &item))
         return true;

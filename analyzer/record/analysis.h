@@ -14,6 +14,7 @@
 
 #include "analyzer/judge/judge.h"
 #include "base/clock.h"
+#include "engine/model/fleet/fleet.h"
 #include "engine/model/job/verdict_rows.h"
 #include "engine/snapshot.h"
 #include "store/store.h"
@@ -35,6 +36,7 @@ struct analysis_parts { /* borrowed, outlive the worker */
     void *ctx;
     /* To the engine; copies. False: not now, the worker retries. */
     bool (*post)(void *ctx, const struct verdict_rows *verdict_rows, struct err *err);
+    const struct fleet_cells *cells; /* of several appliances: whose jobs are judged; NULL: all */
 };
 
 struct analysis;

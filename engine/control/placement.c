@@ -32,6 +32,14 @@ static bool is_not_source(struct placement_scan *scan, const struct node *node, 
     return node != scan->p->source || no(detail, "the guest runs here");
 }
 
+/* Its holder would not see the guest there. */
+static bool is_in_cell(struct placement_scan *scan, const struct node *node, char *detail)
+{
+    const char *cell = node->host.cell;
+    return scan->p->source == NULL || strcmp(scan->p->source->host.cell, cell) == 0 ||
+           no(detail, "node is in cell %s", cell[0] != '\0' ? cell : "default");
+}
+
 static bool is_requested(struct placement_scan *scan, const struct node *node, char *detail)
 {
     const char *wanted = scan->p->wanted;
@@ -458,6 +466,7 @@ static const struct {
     bool (*passes)(struct placement_scan *scan, const struct node *node, char *detail);
 } checks[REJECT_COUNT] = {
     [REJECT_SOURCE] = {SCAN_CHEAP, is_not_source},
+    [REJECT_OTHER_CELL] = {SCAN_CHEAP, is_in_cell},
     [REJECT_NOT_WANTED] = {SCAN_CHEAP, is_requested},
     [REJECT_SELECTOR] = {SCAN_CHEAP, meets_request},
     [REJECT_GUEST_SELECTOR] = {SCAN_CHEAP, meets_guest},

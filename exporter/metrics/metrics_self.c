@@ -47,6 +47,50 @@ static void render_lanes(const struct exporter_self *self, struct promx_page *pa
     buf_fini(&labels);
 }
 
+/* ---- several appliances ---- */
+
+static void add_cell(struct promx_page *page, enum metric metric, const struct exporter_cell *cell,
+                     double value)
+{
+    metric_add_labelled(page, metric, "", "cell", cell->cell, value);
+}
+
+static void render_held(const struct exporter_self *self, struct promx_page *page)
+{
+    struct buf labels;
+    buf_init(&labels, METRICS_LABELS_MAX);
+    metric_add_header(page, METRIC_CELL_HELD);
+    for (size_t i = 0; i < self->n_cells; i++) {
+        const struct metric_pair cell = {"cell", self->cells[i].cell};
+        labels.length = 0;
+        metric_add_pairs(&labels, &cell, 1);
+        if (self->cells[i].left_ms >= 0 && !labels.failed)
+            metric_add_labelled(page, METRIC_CELL_HELD, labels.data, "holder", self->appliance, 1);
+    }
+    buf_fini(&labels);
+}
+
+/* What every appliance knows of all cells; of its own: how long its lease is certain. */
+static void render_cells(const struct exporter_self *self, struct promx_page *page)
+{
+    if (self->n_cells == 0)
+        return;
+    render_held(self, page);
+    metric_add_header(page, METRIC_CELL_HOLDER_KNOWN);
+    for (size_t i = 0; i < self->n_cells; i++)
+        add_cell(page, METRIC_CELL_HOLDER_KNOWN, &self->cells[i], self->cells[i].holder[0] != '\0');
+    metric_add_header(page, METRIC_CELL_EPOCH);
+    for (size_t i = 0; i < self->n_cells; i++)
+        add_cell(page, METRIC_CELL_EPOCH, &self->cells[i], (double)self->cells[i].epoch);
+    metric_add_header(page, METRIC_CELL_LEASE_LEFT);
+    for (size_t i = 0; i < self->n_cells; i++)
+        if (self->cells[i].left_ms >= 0)
+            add_cell(page, METRIC_CELL_LEASE_LEFT, &self->cells[i],
+                     seconds(self->cells[i].left_ms));
+    metric_add_alone(page, METRIC_CELL_TAKEOVER, seconds(self->takeover_ms));
+    metric_add_alone(page, METRIC_STORE_ANSWER, seconds(self->store_answer_ms));
+}
+
 /* ---- Ferry itself ---- */
 
 static void render_unknown(const struct exporter_self *self, struct promx_page *page)
@@ -87,6 +131,7 @@ static void render_self(const struct exporter_self *self, struct promx_page *pag
     metric_add_alone(page, METRIC_STORE_FAILURES, (double)self->commit_failures);
     metric_add_alone(page, METRIC_STORE_TIME, (double)self->commit_ms_total / 1000);
     metric_add_alone(page, METRIC_STORE_SLOWEST, seconds(self->commit_ms_max));
+    render_cells(self, page);
     render_unknown(self, page);
     render_lanes(self, page);
 }

@@ -27,6 +27,14 @@ struct exporter_self {
         unsigned openings_hanging;
         uint64_t openings_abandoned;
     } * lanes;
+    /* Where several appliances share the store; else 0 and "". */
+    const char *appliance; /* borrowed during the call, as the cells */
+    int64_t store_answer_ms, takeover_ms;
+    size_t n_cells;
+    const struct exporter_cell {
+        const char *cell, *holder; /* holder "": nobody's lease is valid */
+        int64_t epoch, left_ms;    /* left_ms -1: another appliance's */
+    } * cells;
 };
 
 #endif

@@ -99,8 +99,9 @@ struct libvirt {
     struct hv hv;
     const struct clock *clock;
     struct hv_event_sink events;
-    pthread_rwlock_t gate; /* read: around each call of a sink; write: shutting */
-    bool shut;             /* under gate: no sink is called any more */
+    struct hv_permit permit; /* for calls of ACT */
+    pthread_rwlock_t gate;   /* read: around each call of a sink; write: shutting */
+    bool shut;               /* under gate: no sink is called any more */
     atomic_bool closing;
     atomic_uint refs;
     pthread_mutex_t lock; /* threads */
@@ -116,8 +117,7 @@ struct libvirt {
 void libvirt_ref(struct libvirt *libvirt);
 void libvirt_unref(struct libvirt *libvirt);
 int64_t libvirt_now(const struct libvirt *libvirt);
-/* Starts a detached thread with all signals blocked; it ends with libvirt_thread_end(). host: that
- * it works for, which is not freed before; NULL: none. */
+/* A detached thread, all signals blocked, until libvirt_thread_end(). host: not freed before. */
 MUST_CHECK bool libvirt_thread(struct libvirt *libvirt, struct host *host, void *(*run)(void *),
                                void *arg);
 void *libvirt_thread_end(struct libvirt *libvirt, struct host *host);

@@ -212,6 +212,22 @@ void libvirt_lane_count(struct lane *lane, const struct hv_reply *reply)
     (void)pthread_mutex_unlock(&lane->lock);
 }
 
+/* It may have waited for a connection or a worker. Lock held, dropped meanwhile. */
+static bool refuse_unless_permitted(struct lane *lane, struct job *job)
+{
+    const struct hv_permit *permit = &lane->host->libvirt->permit;
+    struct err err = {0};
+    if (permit->ok == NULL || hv_call_access(job->request.call) != HV_ACCESS_ACT ||
+        permit->ok(permit->ctx, &err))
+        return false;
+    lane->calls++;
+    lane->failures++;
+    (void)pthread_mutex_unlock(&lane->lock);
+    refuse(lane, job, &err);
+    (void)pthread_mutex_lock(&lane->lock);
+    return true;
+}
+
 /* Runs one call. Lock held, dropped meanwhile. The lane's counters are updated before the sink gets
  * the reply. */
 static void worker_serve(struct worker *worker, struct job *job)
@@ -261,7 +277,7 @@ static void *worker_main(void *arg)
         (void)worker_connect(worker);
     while (worker_wait(worker)) {
         struct job *job = worker_connect(worker) ? pop(lane) : NULL;
-        if (job != NULL)
+        if (job != NULL && !refuse_unless_permitted(lane, job))
             worker_serve(worker, job);
     }
     worker_unlink(worker);

@@ -256,6 +256,11 @@ static bool start_threads(struct libvirt *libvirt)
     return started;
 }
 
+void libvirt_permit(struct hv *hv, const struct hv_permit *permit)
+{
+    ((struct libvirt *)hv->impl)->permit = *permit;
+}
+
 struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock *clock,
                        const struct hv_event_sink *events, struct err *err)
 {

@@ -41,6 +41,9 @@ enum {
 /* Starts connecting to every host in the background and returns at once. Hosts are copied. */
 struct hv *libvirt_new(const struct hv_host *hosts, size_t n, const struct clock *clock,
                        const struct hv_event_sink *events, struct err *err);
+/* Asked right before each call of ACT, since a request may have waited; one that may not be made is
+ * answered like one that could not be started. Once, before the first request. */
+void libvirt_permit(struct hv *hv, const struct hv_permit *permit);
 /* Any thread, at any time. A host that is added connects in the background. One that is removed
  * gets no further request (ERR_NOT_FOUND); queued ones are answered UNREACHABLE, running ones when
  * they return; no connection event of it follows. False: no such host. */

@@ -26,6 +26,14 @@ struct store *store_open(const char *place, struct err *err)
     return store_is_url(place) ? store_postgres_open(place, err) : store_sqlite_open(place, err);
 }
 
+struct store *store_share(const char *place, const struct store_sharing *sharing, struct err *err)
+{
+    if (store_is_url(place))
+        return store_postgres_share(place, sharing, err);
+    (void)err_set(err, ERR_INVALID, "several appliances share a PostgreSQL database, not files");
+    return NULL;
+}
+
 struct store *store_read(const char *place, struct err *err)
 {
     return store_is_url(place) ? store_postgres_read(place, err) : store_sqlite_read(place, err);

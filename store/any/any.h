@@ -15,6 +15,8 @@ void store_place_text(const char *place, char *out_text);
 
 /* See store/sqlite/sqlite.h, store/postgres/postgres.h. NULL: SQLite in memory. */
 struct store *store_open(const char *place, struct err *err);
+/* Beside other appliances that share it: only a database. */
+struct store *store_share(const char *place, const struct store_sharing *sharing, struct err *err);
 /* Read-only, also beside an appliance. */
 struct store *store_read(const char *place, struct err *err);
 

@@ -17,12 +17,20 @@ static const char *const lane_names[LANE_COUNT] = {
     [LANE_SAMPLES] = "samples",
 };
 
-void pg_lane_init(struct pg_lane *lane, enum lane which, const char *url, const char *token)
+void pg_lane_init(struct pg_lane *lane, enum lane which, const struct pg_writer *writer)
 {
-    *lane = (struct pg_lane){.lane = which, .token = token};
-    lane->pg.url = url;
+    *lane = (struct pg_lane){.lane = which, .token = writer->token, .fence = writer->fence};
+    lane->pg.url = writer->url;
     lane->pg.name = which == LANE_OBJECTS ? "ferry objects" : "ferry samples";
-    pg_place(url, lane->pg.place, sizeof lane->pg.place);
+    pg_place(writer->url, lane->pg.place, sizeof lane->pg.place);
+    (void)snprintf(lane->writer, sizeof lane->writer, "%s%s%s", lane_names[which],
+                   writer->appliance != NULL ? "/" : "",
+                   writer->appliance != NULL ? writer->appliance : "");
+}
+
+static bool is_shared(const struct pg_lane *lane)
+{
+    return strchr(lane->writer, '/') != NULL;
 }
 
 void pg_lane_fini(struct pg_lane *lane)
@@ -70,7 +78,9 @@ static bool open_session(struct pg_lane *lane, struct err *err)
     if (has_schema == 0)
         return err_set(err, ERR_NOT_FOUND,
                        "%s: no schema of its search_path exists there; create it", lane->pg.place);
-    return pg_exec(&lane->pg, "cannot set up a session", settings[lane->lane], err);
+    return pg_exec(&lane->pg, "cannot set up a session", settings[lane->lane], err) &&
+           (!is_shared(lane) || pg_exec(&lane->pg, "cannot set up a session",
+                                        "SET idle_in_transaction_session_timeout = '5s'", err));
 }
 
 /* Who holds the appliance's lock, for the text. */
@@ -94,7 +104,9 @@ static void name_holder(struct pg_lane *lane, char *out_text, size_t bytes)
 static bool take_lock(struct pg_lane *lane, bool *out_taken, struct err *err)
 {
     int64_t taken = 0;
-    if (!pg_int(&lane->pg, "cannot take its lock", "SELECT pg_try_advisory_lock(" LOCK_KEY ")",
+    if (!pg_int(&lane->pg, "cannot take its lock",
+                is_shared(lane) ? "SELECT pg_try_advisory_lock_shared(" LOCK_KEY ")"
+                                : "SELECT pg_try_advisory_lock(" LOCK_KEY ")",
                 &taken, err))
         return false;
     *out_taken = taken != 0;
@@ -106,7 +118,7 @@ static bool prepare_all(struct pg_lane *lane, struct err *err)
     for (enum statement id = 0; id < STATEMENT_COUNT; id++) {
         char sql[ROWS_SQL_MAX], name[16];
         PGresult *result = NULL, *end = NULL;
-        statement_sql(id, sql);
+        statement_sql(id, lane->fence, sql);
         (void)snprintf(name, sizeof name, "s%d", (int)id);
         if (PQsendPrepare(lane->pg.conn, name, sql, 0, NULL) == 0)
             return pg_fail(&lane->pg, NULL, "cannot use its tables", err);
@@ -147,7 +159,7 @@ static void note_lost(struct pg_lane *lane, int64_t number)
 /* Is the row of ferry_writer still ours? */
 static bool check_writer(struct pg_lane *lane, struct err *err)
 {
-    const char *const texts[] = {lane_names[lane->lane], lane->token};
+    const char *const texts[] = {lane->writer, lane->token};
     PGresult *row = pg_ask(&lane->pg, "cannot read who writes",
                            "SELECT number FROM ferry_writer WHERE lane = $1 AND token = $2",
                            COUNT(texts), texts, err);
@@ -188,10 +200,14 @@ bool pg_lane_connect(struct pg_lane *lane, struct err *err)
     return false;
 }
 
+/* The samples' row too; the lane is that of objects. */
 static bool take_writer(struct pg_lane *lane, struct err *err)
 {
     for (enum lane which = 0; which < LANE_COUNT; which++) {
-        const char *const texts[] = {lane_names[which], lane->token};
+        char writer[sizeof lane->writer];
+        (void)snprintf(writer, sizeof writer, "%s%s", lane_names[which],
+                       lane->writer + strlen(lane_names[lane->lane]));
+        const char *const texts[] = {writer, lane->token};
         PGresult *done = pg_ask(&lane->pg, "cannot take it",
                                 "INSERT INTO ferry_writer (lane, token, number) VALUES ($1, $2, 0)"
                                 " ON CONFLICT (lane) DO UPDATE SET token = $2, number = 0",
@@ -203,6 +219,17 @@ static bool take_writer(struct pg_lane *lane, struct err *err)
     return true;
 }
 
+/* One appliance at a time, also where they share the other lock. */
+static bool bring_forward(struct pg_lane *lane, struct err *err)
+{
+    const char *doing = "cannot take the lock of its schema";
+    return pg_exec(&lane->pg, doing,
+                   "SELECT pg_advisory_lock(1181053555, hashtext(current_schema()))", err) &&
+           pg_schema_bring_forward(&lane->pg, err) &&
+           pg_exec(&lane->pg, doing,
+                   "SELECT pg_advisory_unlock(1181053555, hashtext(current_schema()))", err);
+}
+
 bool pg_lane_take(struct pg_lane *lane, struct err *err)
 {
     bool taken = false;
@@ -211,12 +238,12 @@ bool pg_lane_take(struct pg_lane *lane, struct err *err)
     if (good && !taken) {
         name_holder(lane, holder, sizeof holder);
         good = err_set(err, ERR_LOCKED,
-                       "%s: another appliance%s runs on this database; stop it, or name another "
+                       "%s: another appliance%s runs on this database%s; stop it, or name another "
                        "database",
-                       lane->pg.place, holder);
+                       lane->pg.place, holder,
+                       is_shared(lane) ? " and does not share it (it has no `appliance:`)" : "");
     }
-    good = good && pg_schema_bring_forward(&lane->pg, err) && take_writer(lane, err) &&
-           prepare_all(lane, err);
+    good = good && bring_forward(lane, err) && take_writer(lane, err) && prepare_all(lane, err);
     if (!good)
         pg_close(&lane->pg);
     return good;
@@ -239,12 +266,25 @@ bool pg_lane_write(struct pg_lane *lane, const struct sql_write *write, struct e
 static bool send_begin(struct pg_lane *lane)
 {
     char number[32];
-    const char *const texts[] = {number, lane_names[lane->lane], lane->token};
+    const char *const texts[] = {number, lane->writer, lane->token};
     (void)snprintf(number, sizeof number, "%lld", (long long)lane->number);
     return PQsendQueryParams(lane->pg.conn, "BEGIN", 0, NULL, NULL, NULL, NULL, 0) == 1 &&
            PQsendQueryParams(lane->pg.conn,
                              "UPDATE ferry_writer SET number = $1 WHERE lane = $2 AND token = $3",
                              COUNT(texts), NULL, texts, NULL, NULL, 0) == 1;
+}
+
+static bool is_fenced_lane(const struct pg_lane *lane)
+{
+    return lane->fence[0] != '\0' && lane->lane == LANE_OBJECTS;
+}
+
+static bool send_fence(struct pg_lane *lane)
+{
+    char sql[FENCE_SQL_MAX + 32];
+    (void)snprintf(sql, sizeof sql, "SELECT 1 WHERE %s", lane->fence);
+    return !is_fenced_lane(lane) ||
+           PQsendQueryParams(lane->pg.conn, sql, 0, NULL, NULL, NULL, NULL, 0) == 1;
 }
 
 static bool send_ops(struct pg_lane *lane)
@@ -259,7 +299,7 @@ static bool send_ops(struct pg_lane *lane)
             1)
             return false;
     }
-    return PQpipelineSync(lane->pg.conn) == 1;
+    return send_fence(lane) && PQpipelineSync(lane->pg.conn) == 1;
 }
 
 /* One statement's answer in the pipeline; *out stays NULL when an earlier one failed. */
@@ -328,6 +368,20 @@ static bool read_ops(struct pg_lane *lane, int64_t until_ms, struct err *err)
     return true;
 }
 
+static bool read_fence(struct pg_lane *lane, int64_t until_ms, struct err *err)
+{
+    PGresult *result = NULL;
+    if (!is_fenced_lane(lane))
+        return true;
+    if (!next_answer(lane, until_ms, "cannot read its leases", &result, err))
+        return false;
+    if (result != NULL && PQntuples(result) != 1 && err->code == ERR_NONE)
+        (void)err_set(err, ERR_FENCED, "%s: another appliance holds the lease by now",
+                      lane->pg.place);
+    PQclear(result);
+    return true;
+}
+
 static bool read_sync(struct pg_lane *lane, int64_t until_ms, struct err *err)
 {
     struct err lost = {0};
@@ -353,7 +407,7 @@ static bool settle_once(struct pg_lane *lane, struct err *err)
     }
     int64_t until_ms = clock_mono_ms(clock_system()) + PG_ANSWER_MS;
     if ((begins && !read_begin(lane, until_ms, err)) || !read_ops(lane, until_ms, err) ||
-        !read_sync(lane, until_ms, err))
+        !read_fence(lane, until_ms, err) || !read_sync(lane, until_ms, err))
         return false; /* and closed: nothing of it is stored */
     (void)PQexitPipelineMode(lane->pg.conn);
     return err->code == ERR_NONE;
@@ -383,7 +437,7 @@ bool pg_lane_settle(struct pg_lane *lane, struct err *err)
  * when the former session has ended, so what the row says then is final. */
 static bool ask_number(struct pg_lane *lane, int64_t *out_number, struct err *err)
 {
-    const char *const texts[] = {lane_names[lane->lane], lane->token};
+    const char *const texts[] = {lane->writer, lane->token};
     if (!pg_lane_connect(lane, err))
         return false;
     PGresult *row =

@@ -8,7 +8,12 @@
  *
  * Who writes: every transaction first updates its row of ferry_writer by the token of this opening.
  * A store that another appliance has opened since has no such row: ERR_LOCKED, for good. This is
- * the one place where a transaction begins and ends; a lease with an epoch belongs here.
+ * the one place where a transaction begins and ends.
+ *
+ * Several appliances (leases.h): each has rows of its own in ferry_writer and the lock in shared
+ * mode. Every statement has the fence, and the last one before COMMIT asks whether it held:
+ * ERR_FENCED. It keeps the rows of the leases locked, so that a takeover waits for this
+ * transaction; a session that stays idle in one for 5 s is ended by the server.
  *
  * A database that knows fewer transactions than it acknowledged is a standby that was promoted
  * without them, or an old backup: they are counted as lost. The engine still has them.
@@ -40,6 +45,8 @@ struct pg_lane {
     struct pg pg;
     enum lane lane;
     const char *token; /* the store's */
+    const char *fence; /* the store's; empty: it is alone on its database */
+    char writer[96];   /* the row of ferry_writer: the lane, and of several appliances the name */
     int64_t number;    /* of the open or the last transaction */
     int64_t stored;    /* of the last one that was acknowledged */
     uint64_t lost;     /* acknowledged, and not in the database that answers now; at most */
@@ -48,7 +55,12 @@ struct pg_lane {
     bool is_fenced; /* another appliance writes: for good */
 };
 
-void pg_lane_init(struct pg_lane *lane, enum lane which, const char *url, const char *token);
+struct pg_writer { /* all borrowed */
+    const char *url, *token;
+    const char *appliance; /* NULL: alone on its database */
+    const char *fence;
+};
+void pg_lane_init(struct pg_lane *lane, enum lane which, const struct pg_writer *writer);
 void pg_lane_fini(struct pg_lane *lane);
 
 /* The first time: takes the appliance's lock, brings the schema forward, and takes both rows of

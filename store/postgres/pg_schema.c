@@ -79,6 +79,8 @@ char *pg_schema_translate(const char *sql)
 /* ---- functions of SQLite that views and documented queries use ---- */
 
 static const char functions[] =
+    "CREATE OR REPLACE FUNCTION ferry_now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS"
+    " $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;"
     "CREATE OR REPLACE FUNCTION datetime(seconds double precision, unit text) RETURNS text"
     " LANGUAGE sql STABLE STRICT AS $$ SELECT to_char(to_timestamp(seconds) AT TIME ZONE 'UTC',"
     " 'YYYY-MM-DD HH24:MI:SS') $$;"

@@ -18,10 +18,12 @@ enum { URL_MAX = 4096, READERS_IDLE_MAX = 4, TEXT_NUMBER_MAX = 40 };
 
 struct store_postgres {
     struct store_sql sql; /* first */
-    char url[URL_MAX], token[PG_TOKEN_MAX], place[256];
+    char url[URL_MAX], token[PG_TOKEN_MAX], place[256], appliance[STORE_CELL_MAX];
     bool is_reader; /* has no lanes; a standby will do */
     struct pg_lane lanes[LANE_COUNT];
-    pthread_mutex_t lock; /* guards the idle readers */
+    struct pg leases;            /* the connection of leases.c */
+    pthread_mutex_t leases_lock; /* guards it */
+    pthread_mutex_t lock;        /* guards the idle readers */
     struct pg idle[READERS_IDLE_MAX];
     size_t idle_count;
 };
@@ -132,8 +134,10 @@ static bool send_read(struct pg *pg, const struct sql_read *read, struct err *er
     return good;
 }
 
-/* *out_began: a row was visited; it cannot be read once more. */
-static bool visit_all(struct pg *pg, const struct sql_read *read, bool *out_began, struct err *err)
+/* *out_began: a row was visited; it cannot be read once more. until: PG_FOR_EVER, as long as rows
+ * come. */
+static bool visit_all(struct pg *pg, const struct sql_read *read, int64_t whole_until_ms,
+                      bool *out_began, struct err *err)
 {
     struct sql_cells cells = {.text = text_at, .number = number_at, .real = real_at};
     PGresult *result = NULL;
@@ -141,7 +145,9 @@ static bool visit_all(struct pg *pg, const struct sql_read *read, bool *out_bega
     if (!send_read(pg, read, err))
         return false;
     while (true) {
-        int64_t until_ms = clock_mono_ms(clock_system()) + PG_ANSWER_MS;
+        int64_t until_ms = whole_until_ms != PG_FOR_EVER
+                               ? whole_until_ms
+                               : clock_mono_ms(clock_system()) + PG_ANSWER_MS;
         if (!pg_next(pg, until_ms, "cannot read it", &result, err))
             return false;
         if (result == NULL)
@@ -174,7 +180,7 @@ static bool engine_read(struct store_sql *s, enum lane lane, const struct sql_re
         struct err failure = {0};
         if (!borrow_reader(p, &pg, &is_used, err))
             return false;
-        bool good = visit_all(&pg, read, &began, &failure);
+        bool good = visit_all(&pg, read, PG_FOR_EVER, &began, &failure);
         return_reader(p, &pg);
         if (good)
             return true;
@@ -184,6 +190,41 @@ static bool engine_read(struct store_sql *s, enum lane lane, const struct sql_re
             return false;
         }
     }
+}
+
+/* ---- leases ---- */
+
+/* Waiting is bounded here, on this side: a commit that waits for a standby is left to the server,
+ * and whether it was stored is not known. */
+enum { LEASE_ANSWER_MS = 4000 };
+
+static bool open_leases(struct store_postgres *p, struct err *err)
+{
+    if (pg_is_open(&p->leases))
+        return true;
+    p->leases = (struct pg){.url = p->url, .name = "ferry leases"};
+    if (pg_connect(&p->leases, err) && refuse_standby(p, &p->leases, err) &&
+        pg_exec(&p->leases, "cannot set up a session",
+                "SET statement_timeout = '3s'; SET lock_timeout = '2s';"
+                "SET tcp_user_timeout = '5s';"
+                "SELECT set_config('synchronous_commit', 'on', false) WHERE"
+                " current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
+                err))
+        return true;
+    pg_close(&p->leases);
+    return false;
+}
+
+static bool engine_run(struct store_sql *s, const struct sql_read *read, struct err *err)
+{
+    struct store_postgres *p = postgres_of(s);
+    bool began = false;
+    (void)pthread_mutex_lock(&p->leases_lock);
+    bool good =
+        open_leases(p, err) &&
+        visit_all(&p->leases, read, clock_mono_ms(clock_system()) + LEASE_ANSWER_MS, &began, err);
+    (void)pthread_mutex_unlock(&p->leases_lock);
+    return good;
 }
 
 /* ---- the engine ---- */
@@ -220,11 +261,13 @@ static void engine_rollback(struct store_sql *s, enum lane lane)
 static bool engine_sync_samples(struct store_sql *s, struct err *err)
 {
     struct pg_lane *lane = lane_of(s, LANE_SAMPLES);
-    return pg_lane_connect(lane, err) &&
-           pg_exec(&lane->pg, "cannot write samples to disk",
+    char sql[320];
+    (void)snprintf(sql, sizeof sql,
                    "BEGIN; SET LOCAL synchronous_commit = local;"
-                   "UPDATE ferry_writer SET number = number WHERE lane = 'samples'; COMMIT",
-                   err);
+                   "UPDATE ferry_writer SET number = number WHERE lane = '%s'; COMMIT",
+                   lane->writer);
+    return pg_lane_connect(lane, err) &&
+           pg_exec(&lane->pg, "cannot write samples to disk", sql, err);
 }
 
 /* Rows that are alive by their mean width: what is deleted stays in the files, to be used again.
@@ -260,6 +303,8 @@ static void close_all(struct store_sql *s)
         pg_lane_fini(&p->lanes[lane]);
     for (size_t i = 0; i < p->idle_count; i++)
         pg_close(&p->idle[i]);
+    pg_close(&p->leases);
+    (void)pthread_mutex_destroy(&p->leases_lock);
     (void)pthread_mutex_destroy(&p->lock);
     explicit_bzero(p->url, sizeof p->url); /* may have a password */
     free(p);
@@ -272,6 +317,7 @@ static const struct sql_engine postgres_engine = {
     .commit = engine_commit,
     .rollback = engine_rollback,
     .read = engine_read,
+    .run = engine_run,
     .sync_samples = engine_sync_samples,
     .bytes = engine_bytes,
     .place = engine_place,
@@ -291,8 +337,30 @@ static bool make_token(char *out_token, struct err *err)
     return true;
 }
 
-static struct store_postgres *make(const char *url, bool read_only, struct err *err)
+/* sharing NULL: alone. */
+static void init_lanes(struct store_postgres *p, const struct store_sharing *sharing)
 {
+    const struct pg_writer writer = {.url = p->url,
+                                     .token = p->token,
+                                     .appliance = sharing != NULL ? p->appliance : NULL,
+                                     .fence = p->sql.fence};
+    if (sharing != NULL) {
+        TEXT_SET(p->appliance, sharing->appliance);
+        fence_sql(&sharing->fence, true, p->sql.fence);
+    }
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        pg_lane_init(&p->lanes[lane], lane, &writer);
+}
+
+static struct store_postgres *make(const char *url, bool read_only,
+                                   const struct store_sharing *sharing, struct err *err)
+{
+    if (sharing != NULL &&
+        (!text_is_dns_label(sharing->appliance) || !fence_is_valid(&sharing->fence, err))) {
+        (void)err_set(err, ERR_INVALID, "appliance '%s' and its cells need DNS labels",
+                      sharing->appliance);
+        return NULL;
+    }
     struct store_postgres *p = calloc(1, sizeof *p);
     if (p == NULL) {
         (void)err_set(err, ERR_NOMEM, "store");
@@ -300,15 +368,16 @@ static struct store_postgres *make(const char *url, bool read_only, struct err *
     }
     store_sql_init(&p->sql, &postgres_engine, read_only);
     p->is_reader = read_only;
+    (void)pthread_mutex_init(&p->leases_lock, NULL);
     (void)pthread_mutex_init(&p->lock, NULL);
     bool good = text_copy(p->url, sizeof p->url, url) ||
                 err_set(err, ERR_LIMIT, "the URL of the store is too long");
     if (good && pg_check_url(p->url, err) && make_token(p->token, err)) {
         pg_place(p->url, p->place, sizeof p->place);
-        for (enum lane lane = 0; lane < LANE_COUNT; lane++)
-            pg_lane_init(&p->lanes[lane], lane, p->url, p->token);
+        init_lanes(p, sharing);
         return p;
     }
+    (void)pthread_mutex_destroy(&p->leases_lock);
     (void)pthread_mutex_destroy(&p->lock);
     free(p);
     return NULL;
@@ -316,7 +385,13 @@ static struct store_postgres *make(const char *url, bool read_only, struct err *
 
 struct store *store_postgres_open(const char *url, struct err *err)
 {
-    struct store_postgres *p = make(url, false, err);
+    return store_postgres_share(url, NULL, err);
+}
+
+struct store *store_postgres_share(const char *url, const struct store_sharing *sharing,
+                                   struct err *err)
+{
+    struct store_postgres *p = make(url, false, sharing, err);
     if (p == NULL)
         return NULL;
     if (pg_lane_take(&p->lanes[LANE_OBJECTS], err) &&
@@ -328,7 +403,7 @@ struct store *store_postgres_open(const char *url, struct err *err)
 
 struct store *store_postgres_read(const char *url, struct err *err)
 {
-    struct store_postgres *p = make(url, true, err);
+    struct store_postgres *p = make(url, true, NULL, err);
     struct pg pg;
     if (p == NULL)
         return NULL;

@@ -1,8 +1,8 @@
 /* postgres.h - the store port on PostgreSQL, for who needs more than one machine's disk.
  *
- * One appliance per database and schema: an advisory lock of the session keeps a second one out,
- * and rows of ferry_writer refuse one that was replaced (pg_lane.h). The schema is created and
- * brought forward as SQLite's files are, from the same tables.
+ * One appliance per database and schema, unless they share it: an advisory lock of the session
+ * keeps a second one out, and rows of ferry_writer refuse one that was replaced (pg_lane.h). The
+ * schema is created and brought forward as SQLite's files are, from the same tables.
  *
  * Rejected, with the database unchanged: ERR_INVALID (URL), ERR_UNREACHABLE (away), ERR_FORBIDDEN
  * (user), ERR_NOT_FOUND (no such database), ERR_READ_ONLY (a standby), ERR_LOCKED (another
@@ -21,6 +21,9 @@
 #include "store/store.h"
 
 struct store *store_postgres_open(const char *url, struct err *err);
+/* Beside other appliances that share it (leases.h). NULL: as above. */
+struct store *store_postgres_share(const char *url, const struct store_sharing *sharing,
+                                   struct err *err);
 /* Read-only, also beside an appliance: see store_sqlite_read(). */
 struct store *store_postgres_read(const char *url, struct err *err);
 /* The URL without secrets. */

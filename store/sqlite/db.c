@@ -3,10 +3,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "store/sql.h"
 #include "store/sqlite/budget.h"
+#include "store/sqlite/sqlite.h"
 
 struct failure {
     enum err_code code;
@@ -80,6 +82,22 @@ static void harden(sqlite3 *db)
     (void)sqlite3_exec(db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 }
 
+/* ---- the clock of leases ---- */
+
+static _Atomic(const struct clock *) database_clock;
+
+void store_sqlite_clock(const struct clock *clock)
+{
+    atomic_store(&database_clock, clock);
+}
+
+static void now_ms(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    (void)n, (void)values;
+    const struct clock *clock = atomic_load(&database_clock);
+    sqlite3_result_int64(context, clock_wall_ms(clock != NULL ? clock : clock_system()));
+}
+
 sqlite3 *db_open(const char *path, int flags, struct err *err)
 {
     sqlite3 *db = NULL;
@@ -92,6 +110,7 @@ sqlite3 *db_open(const char *path, int flags, struct err *err)
         return NULL;
     }
     (void)sqlite3_busy_timeout(db, DB_BUSY_MS);
+    (void)sqlite3_create_function(db, "ferry_now_ms", 0, SQLITE_UTF8, NULL, now_ms, NULL, NULL);
     harden(db);
     return db;
 }

@@ -4,6 +4,7 @@
  * idle ones are kept, because opening costs more than most queries.
  */
 #include <assert.h>
+#include <stdio.h>
 
 #include "store/sqlite/impl.h"
 
@@ -61,7 +62,11 @@ bool engine_write(struct store_sql *s, enum lane which, const struct sql_write *
     bool done = rc == SQLITE_DONE;
     if (done && write->tally != NULL)
         *write->tally += sqlite3_column_count(stmt) > 0 ? returned : sqlite3_changes64(lane->db);
-    if (!done) {
+    if (done && s->fence[0] != '\0' && which == LANE_OBJECTS && statement_is_put(write->id) &&
+        sqlite3_changes64(lane->db) == 0)
+        done = err_set(err, ERR_FENCED, "%s: another appliance holds the lease by now",
+                       lane_path(lane));
+    else if (!done) {
         char doing[STATEMENT_DOING_MAX];
         statement_doing(write->id, doing);
         (void)db_fail(lane->db, rc, lane_path(lane), doing, err);
@@ -77,9 +82,22 @@ bool engine_settle(struct store_sql *s, enum lane lane, struct err *err)
     return true;
 }
 
+/* Also of a transaction that only deletes, which may change nothing for good reasons. */
+static bool holds_fence(struct store_sql *s, struct lane_db *lane, struct err *err)
+{
+    char sql[FENCE_SQL_MAX + 32];
+    int64_t holds = 0;
+    (void)snprintf(sql, sizeof sql, "SELECT %s", s->fence);
+    return db_int(lane->db, lane_path(lane), sql, &holds, err) &&
+           (holds != 0 || err_set(err, ERR_FENCED, "%s: another appliance holds the lease by now",
+                                  lane_path(lane)));
+}
+
 bool engine_commit(struct store_sql *s, enum lane which, struct err *err)
 {
     struct lane_db *lane = lane_of(s, which);
+    if (which == LANE_OBJECTS && s->fence[0] != '\0' && !holds_fence(s, lane, err))
+        return false;
     if (!run_plain(lane, "COMMIT", "cannot commit", err))
         return false; /* rollback follows */
     if (lane->in_memory)
@@ -159,6 +177,28 @@ bool engine_read(struct store_sql *s, enum lane which, const struct sql_read *re
     bool done = rc == SQLITE_DONE || db_fail(db, rc, lane_path(lane), "cannot read it", err);
     (void)sqlite3_finalize(stmt);
     return_reader(lane, db);
+    return done;
+}
+
+/* In files a connection of its own: the writer has a transaction open on another thread. */
+bool engine_run(struct store_sql *s, const struct sql_read *read, struct err *err)
+{
+    struct lane_db *lane = lane_of(s, LANE_OBJECTS);
+    sqlite3_stmt *stmt = NULL;
+    (void)pthread_mutex_lock(&lane->lock);
+    sqlite3 *db = lane->in_memory ? lane->db : db_open(lane->file.path, SQLITE_OPEN_READWRITE, err);
+    if (db == NULL) {
+        (void)pthread_mutex_unlock(&lane->lock);
+        return false;
+    }
+    int rc = sqlite3_prepare_v2(db, read->sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = visit_all(stmt, read);
+    bool done = rc == SQLITE_DONE || db_fail(db, rc, lane_path(lane), "cannot use a lease", err);
+    (void)sqlite3_finalize(stmt);
+    if (!lane->in_memory)
+        db_close(db);
+    (void)pthread_mutex_unlock(&lane->lock);
     return done;
 }
 

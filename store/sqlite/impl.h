@@ -40,7 +40,12 @@ static inline struct store_sqlite *store_sqlite_of(struct store *s)
 
 /* lane.c */
 void lane_init(struct lane_db *lane);
-MUST_CHECK bool lane_open_memory(struct lane_db *lane, enum lane which, struct err *err);
+struct lane_memory {
+    const char *name; /* of databases in memory that several stores share; NULL: its own */
+    const char *fence;
+};
+MUST_CHECK bool lane_open_memory(struct lane_db *lane, enum lane which,
+                                 const struct lane_memory *memory, struct err *err);
 MUST_CHECK bool lane_open_file(struct lane_db *lane, struct err *err); /* after dbfile_make() */
 void lane_fini(struct lane_db *lane);
 const char *lane_path(const struct lane_db *lane);
@@ -54,6 +59,7 @@ bool engine_settle(struct store_sql *s, enum lane lane, struct err *err);
 bool engine_commit(struct store_sql *s, enum lane lane, struct err *err);
 void engine_rollback(struct store_sql *s, enum lane lane);
 bool engine_read(struct store_sql *s, enum lane lane, const struct sql_read *read, struct err *err);
+bool engine_run(struct store_sql *s, const struct sql_read *read, struct err *err);
 bool engine_sync_samples(struct store_sql *s, struct err *err);
 int64_t engine_bytes(struct store_sql *s, enum lane lane);
 const char *engine_place(const struct store_sql *s, enum lane lane);

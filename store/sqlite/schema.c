@@ -68,7 +68,7 @@ bool schema_check(sqlite3 *db, const char *path, enum lane lane, struct err *err
         if (rows_type(kind)->lane != lane)
             continue;
         char sql[ROWS_SQL_MAX];
-        rows_insert_sql(kind, sql);
+        rows_insert_sql(kind, "", sql);
         sqlite3_stmt *stmt = NULL;
         int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
         (void)sqlite3_finalize(stmt);

@@ -22,17 +22,18 @@ static void free_store(struct store_sql *s)
     close_lanes(store_sqlite_of(&s->store), false);
 }
 
-#define ENGINE                                                                 \
-    .begin = engine_begin, .write = engine_write, .settle = engine_settle,     \
-    .commit = engine_commit, .rollback = engine_rollback, .read = engine_read, \
+#define ENGINE                                                                                    \
+    .begin = engine_begin, .write = engine_write, .settle = engine_settle,                        \
+    .commit = engine_commit, .rollback = engine_rollback, .read = engine_read, .run = engine_run, \
     .sync_samples = engine_sync_samples, .bytes = engine_bytes, .place = engine_place
 
 const struct sql_engine sqlite_engine = {ENGINE, .free = free_store};
 
-static bool open_memory(struct store_sqlite *sq, struct err *err)
+static bool open_memory(struct store_sqlite *sq, const char *name, struct err *err)
 {
+    const struct lane_memory memory = {name, sq->sql.fence};
     for (enum lane lane = 0; lane < LANE_COUNT; lane++)
-        if (!lane_open_memory(&sq->lanes[lane], lane, err))
+        if (!lane_open_memory(&sq->lanes[lane], lane, &memory, err))
             return false;
     sq->sql.in_memory = true;
     return store_sql_start(&sq->sql, err);
@@ -58,7 +59,7 @@ static bool open_files(struct store_sqlite *sq, const char *dir, struct err *err
     return true;
 }
 
-struct store *store_sqlite_open(const char *dir, struct err *err)
+static struct store_sqlite *make(struct err *err)
 {
     struct store_sqlite *sq = calloc(1, sizeof *sq);
     if (sq == NULL) {
@@ -69,7 +70,28 @@ struct store *store_sqlite_open(const char *dir, struct err *err)
     sq->state.lock_fd = -1;
     for (enum lane lane = 0; lane < LANE_COUNT; lane++)
         lane_init(&sq->lanes[lane]);
-    if (dir == NULL ? open_memory(sq, err) : open_files(sq, dir, err))
+    return sq;
+}
+
+struct store *store_sqlite_open(const char *dir, struct err *err)
+{
+    struct store_sqlite *sq = make(err);
+    if (sq == NULL)
+        return NULL;
+    if (dir == NULL ? open_memory(sq, NULL, err) : open_files(sq, dir, err))
+        return &sq->sql.store;
+    close_lanes(sq, true);
+    return NULL;
+}
+
+struct store *store_sqlite_share(const char *name, const struct store_fence *fence, struct err *err)
+{
+    struct store_sqlite *sq = fence == NULL || fence_is_valid(fence, err) ? make(err) : NULL;
+    if (sq == NULL)
+        return NULL;
+    if (fence != NULL)
+        fence_sql(fence, false, sq->sql.fence);
+    if (open_memory(sq, name, err))
         return &sq->sql.store;
     close_lanes(sq, true);
     return NULL;

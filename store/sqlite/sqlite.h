@@ -12,6 +12,7 @@
 #ifndef STORE_SQLITE_H
 #define STORE_SQLITE_H
 
+#include "base/clock.h"
 #include "store/store.h"
 
 enum {
@@ -23,6 +24,12 @@ enum {
 
 /* Creates a missing dir. NULL dir: everything in memory (tests, simulation). */
 struct store *store_sqlite_open(const char *dir, struct err *err);
+/* Several stores on one database in memory, each with its tenures (leases.h): for simulations. It
+ * lives as long as one of them. fence NULL: none. */
+struct store *store_sqlite_share(const char *name, const struct store_fence *fence,
+                                 struct err *err);
+/* Whose time ferry_now_ms() is, of all stores of this process; NULL: the machine's. */
+void store_sqlite_clock(const struct clock *clock);
 /* Read-only, also beside an appliance that runs on dir: takes no lock, creates and upgrades
  * nothing. Only find_job, the each_* readers and free may be called. */
 struct store *store_sqlite_read(const char *dir, struct err *err);

@@ -55,7 +55,9 @@ static void on_snapshot(void *ctx, const struct snapshot *snapshot)
 
 static bool spy_submit(void *impl, const struct hv_request *request, struct err *err)
 {
-    struct fleet_sim *fs = impl;
+    struct fleet_sim_life *life = impl;
+    struct fleet_sim *fs = life->fs;
+    fs->speaking = (unsigned)(life - fs->lives);
     if (fs->on_submit != NULL && !fs->on_submit(fs, request))
         return true;
     struct hv *hv = sim_hv(fs->sim);
@@ -64,7 +66,7 @@ static bool spy_submit(void *impl, const struct hv_request *request, struct err 
 static bool spy_lane_status(void *impl, const char *host, enum hv_lane lane,
                             struct hv_lane_status *out_status)
 {
-    return hv_lane_status(sim_hv(((struct fleet_sim *)impl)->sim), host, lane, out_status);
+    return hv_lane_status(sim_hv(((struct fleet_sim_life *)impl)->fs->sim), host, lane, out_status);
 }
 static void spy_free(void *impl)
 {
@@ -91,10 +93,12 @@ static void forward_event(void *ctx, const struct hv_event *event)
     for (size_t i = 0; i < fs->n_hosts; i++)
         if (event->kind <= HV_EVENT_DISCONNECTED && strcmp(fs->hosts[i].name, event->host) == 0)
             fs->connected[i] = event->kind == HV_EVENT_CONNECTED;
-    if (fs->n_lives == 0)
-        return;
-    struct hv_event_sink sink = collector_event_sink(fs->lives[fs->n_lives - 1].collector);
-    sink.on_event(sink.ctx, event);
+    for (unsigned i = 0; i < fs->n_lives; i++) {
+        if (fs->lives[i].is_gone)
+            continue;
+        struct hv_event_sink sink = collector_event_sink(fs->lives[i].collector);
+        sink.on_event(sink.ctx, event);
+    }
 }
 
 /* The collector comes first but needs the engine's sink: it gets this relay. */
@@ -115,22 +119,28 @@ static void start_life(struct fleet_sim *fs)
     struct err err = {0};
     assert_true(fs->n_lives < FLEET_SIM_LIVES_MAX);
     struct fleet_sim_life *life = &fs->lives[fs->n_lives];
+    *life = (struct fleet_sim_life){.fs = fs, .store = fs->store, .spy = {&spy_ops, life}};
+    life->observe.hv = life->probe.hv = life->act.hv = &life->spy;
+    if (fs->equip != NULL)
+        fs->equip(fs, life);
+    fs->engine_config.cells = fs->cells;
     fs->clock = (struct clock){shifted_mono_ms, shifted_wall_ms, fs};
     const struct clock *clock = &fs->clock;
     struct collector_sink sink = relay_sink(life);
-    life->recorder = recorder_new(fs->store, &err);
+    life->recorder = recorder_new(life->store, &err);
     assert_non_null(life->recorder);
     life->collector = collector_new(&fs->collector_config, clock, life->recorder, &sink, &err);
     assert_non_null(life->collector);
-    collector_attach(life->collector, &fs->observe);
+    collector_attach(life->collector, &life->observe);
     for (size_t i = 0; i < fs->n_hosts; i++)
         assert_true(collector_add_host(life->collector, fs->hosts[i].name, &err));
     struct engine_parts parts = {.clock = clock,
-                                 .store = fs->store,
+                                 .store = life->store,
                                  .collector = life->collector,
-                                 .observe = &fs->observe,
-                                 .probe = &fs->probe,
-                                 .act = &fs->act,
+                                 .observe = &life->observe,
+                                 .probe = &life->probe,
+                                 .act = &life->act,
+                                 .permit = life->permit,
                                  .sink = {.ctx = fs,
                                           .on_snapshot = fs->wants_snapshots ? on_snapshot : NULL,
                                           .on_step = on_step,
@@ -190,8 +200,6 @@ void fleet_sim_host(struct fleet_sim *fs, size_t i, struct sim_host *host)
 
 void fleet_sim_start(struct fleet_sim *fs)
 {
-    fs->spy = (struct hv){&spy_ops, fs};
-    fs->observe.hv = fs->probe.hv = fs->act.hv = &fs->spy;
     fs->engine_config.hosts = fs->hosts;
     fs->engine_config.n_hosts = fs->n_hosts;
     start_life(fs);
@@ -230,6 +238,8 @@ void fleet_sim_fini(struct fleet_sim *fs)
         engine_free(fs->lives[i].engine);
         collector_free(fs->lives[i].collector);
         recorder_free(fs->lives[i].recorder);
+        if (fs->lives[i].store != fs->store)
+            store_free(fs->lives[i].store);
     }
     snapshot_unref(fs->snapshot);
     assert_int_equal(sim_daemons_ended(fs->sim), 0);
@@ -252,8 +262,31 @@ int64_t fleet_sim_now(struct fleet_sim *fs)
 
 void fleet_sim_crash(struct fleet_sim *fs)
 {
+    fs->lives[fs->n_lives - 1].is_gone = true;
+    fleet_sim_join(fs);
+}
+
+void fleet_sim_join(struct fleet_sim *fs)
+{
     start_life(fs);
     tell_connected(fs);
+}
+
+/* Everybody who lives and is not stopped; the shortest wait. */
+static int64_t step_all(struct fleet_sim *fs)
+{
+    int64_t wait_ms = 1000;
+    unsigned lives = fs->n_lives;
+    for (unsigned i = 0; i < lives; i++) {
+        struct fleet_sim_life *life = &fs->lives[i];
+        if (life->is_gone || fleet_sim_now(fs) < life->stopped_until_ms)
+            continue;
+        fs->speaking = i;
+        int64_t a = collector_step(life->collector), b = engine_step(life->engine);
+        wait_ms = a < wait_ms ? a : wait_ms;
+        wait_ms = b < wait_ms ? b : wait_ms;
+    }
+    return wait_ms;
 }
 
 void fleet_sim_run(struct fleet_sim *fs, int64_t until_ms)
@@ -262,9 +295,7 @@ void fleet_sim_run(struct fleet_sim *fs, int64_t until_ms)
         int64_t now_ms = fleet_sim_now(fs);
         int64_t wait_ms = 0;
         for (int i = 0; i < 1000 && wait_ms == 0; i++) { /* until both have nothing to do now */
-            struct fleet_sim_life *life = &fs->lives[fs->n_lives - 1];
-            int64_t a = collector_step(life->collector), b = engine_step(life->engine);
-            wait_ms = a < b ? a : b;
+            wait_ms = step_all(fs);
             unsigned lives = fs->n_lives;
             if (fs->between != NULL)
                 fs->between(fs);

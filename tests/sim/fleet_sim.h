@@ -13,6 +13,15 @@ enum { FLEET_SIM_LIVES_MAX = 64 };
 /* One life of the appliance. A crashed one is kept, unconnected and idle, until the end: replies of
  * the simulated hypervisor may still be on their way to it. */
 struct fleet_sim_life {
+    struct fleet_sim *fs;
+    struct store *store; /* the world's, unless it has one of its own */
+    struct hv spy;       /* in front of the simulator's: knows who submits */
+    struct hv_observe observe;
+    struct hv_probe probe;
+    struct hv_act act;
+    struct hv_permit permit;
+    bool is_gone;             /* it ended: it is neither stepped nor told of events */
+    int64_t stopped_until_ms; /* it is not stepped until then, as by SIGSTOP */
     struct collector *collector;
     struct recorder *recorder;
     struct engine *engine;
@@ -21,9 +30,6 @@ struct fleet_sim_life {
 struct fleet_sim {
     struct sim *sim;
     struct store *store;
-    struct hv_observe observe;
-    struct hv_probe probe;
-    struct hv_act act;
     struct hv_host *hosts;
     bool *connected; /* hosts, as the simulator last said */
     size_t n_hosts;
@@ -51,7 +57,10 @@ struct fleet_sim {
     int64_t wall_shift_ms;
     int64_t commit_patience_ms; /* of the engines of lives that begin from now on */
     uint64_t internal_errors;   /* that the test provokes; any other fails it */
-    struct hv spy;              /* in front of the simulator's */
+    /* Where several appliances live at once: what a life begins with; NULL: with the world's. */
+    void (*equip)(struct fleet_sim *fs, struct fleet_sim_life *life);
+    const struct fleet_cells *cells; /* of the engines; NULL: they are alone */
+    unsigned speaking;               /* the life that is at work */
     void *ctx;
 };
 
@@ -68,6 +77,8 @@ void fleet_sim_fini(struct fleet_sim *fs);
 void fleet_sim_run(struct fleet_sim *fs, int64_t until_ms);
 /* The appliance dies here and now and a new one starts on the same store. */
 void fleet_sim_crash(struct fleet_sim *fs);
+/* Another one starts, those that live go on. */
+void fleet_sim_join(struct fleet_sim *fs);
 void fleet_sim_uuid(size_t guest, char out_uuid[static HV_UUID_MAX]);
 uint64_t fleet_sim_dice(struct fleet_sim *fs, uint64_t sides);
 /* Asks to migrate; refusals (busy guest, ...) are part of life and not reported. */

@@ -34,6 +34,11 @@ static void forget_documents(struct lawbook *book)
     }
 }
 
+void lawbook_reads(struct lawbook *book, struct store *store)
+{
+    book->store = store;
+}
+
 void lawbook_free(struct lawbook *book)
 {
     if (book == NULL)

@@ -27,6 +27,7 @@ enum law {
     LAW_DEFINED,      /* a guest that is defined stays so, wherever it goes */
     LAW_MAY_COME,     /* a target that was chosen was open to the guest */
     LAW_SAME_AGAIN,   /* the same seed does the same */
+    LAW_LEASES,       /* of several appliances: shared_fleet.h */
     LAW_COUNT
 };
 
@@ -50,6 +51,7 @@ struct lawbook;
 struct lawbook *lawbook_new(const struct lawbook_rules *rules, const struct lawbook_world *world,
                             struct store *store);
 void lawbook_free(struct lawbook *book);
+void lawbook_reads(struct lawbook *book, struct store *store); /* another one from now on */
 
 /* Notes of what there is and what was asked. */
 void lawbook_guest(struct lawbook *book, const char *uuid, const char *ns, const char *name,

@@ -54,7 +54,8 @@ static bool commit(struct store *store, struct err *err)
         w->real->rollback(store);
         return err_set(err, ERR_FULL, "the disk is full, says the test");
     }
-    bool done = w->real->commit(store, err);
+    bool done = w->ways.commit != NULL ? w->ways.commit(w->ways.ctx, store, err)
+                                       : w->real->commit(store, err);
     if (w->crash == CRASH_AFTER_COMMIT)
         w->dying = true;
     return done;
@@ -70,7 +71,10 @@ static void die(struct wild_fleet *w)
     lawbook_crashed(w->book);
     if (w->reader.crashed != NULL)
         w->reader.crashed(w->reader.ctx);
-    fleet_sim_crash(&w->fs);
+    if (w->ways.died != NULL)
+        w->ways.died(w->ways.ctx);
+    else
+        fleet_sim_crash(&w->fs);
 }
 
 static bool on_submit(struct fleet_sim *fs, const struct hv_request *request)
@@ -81,7 +85,7 @@ static bool on_submit(struct fleet_sim *fs, const struct hv_request *request)
                     request->call == HV_CALL_DROP_COPY || request->call == HV_CALL_KILL_STREAM;
     if (w->crash == CRASH_AFTER_ORDERS && is_order && w->orders_left-- == 0)
         w->dying = true;
-    if (w->dying)
+    if (w->dying || (w->ways.order != NULL && !w->ways.order(w->ways.ctx, request)))
         return false;
     lawbook_order(w->book, request);
     return true;
@@ -92,12 +96,14 @@ static void between(struct fleet_sim *fs)
     struct wild_fleet *w = wild_of(fs);
     if (w->dying || (w->crash_in > 0 && --w->crash_in == 0))
         die(w);
+    if (w->ways.turn != NULL)
+        w->ways.turn(w->ways.ctx);
 }
 
 static void on_snapshot(struct fleet_sim *fs, const struct snapshot *snapshot)
 {
     struct wild_fleet *w = wild_of(fs);
-    if (w->dying)
+    if (w->dying || fs->speaking + 1 != fs->n_lives) /* or of a former holder */
         return;
     lawbook_see(w->book, snapshot);
     if (w->reader.see != NULL)
@@ -311,6 +317,7 @@ static void live(struct wild_fleet *w)
     }
     w->crash = CRASH_NONE;
     w->crash_in = 0;
+    w->resting = true;
     if (lawbook_verdict(w->book, &text) == LAW_NONE)
         rest(w, now_ms);
     int64_t rested_ms = fleet_sim_now(&w->fs) - now_ms;
@@ -322,11 +329,13 @@ struct wild_fleet *wild_fleet_run(uint64_t seed)
     return wild_fleet_run_seen(seed, &(const struct wild_reader){0});
 }
 
-struct wild_fleet *wild_fleet_run_seen(uint64_t seed, const struct wild_reader *reader)
+static struct wild_fleet *run(uint64_t seed, const struct wild_reader *reader,
+                              const struct wild_ways *ways)
 {
     struct wild_fleet *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->reader = *reader;
+    w->ways = *ways;
     w->fs.ctx = w;
     w->fs.wants_snapshots = true;
     w->fs.on_snapshot = on_snapshot;
@@ -343,9 +352,21 @@ struct wild_fleet *wild_fleet_run_seen(uint64_t seed, const struct wild_reader *
     w->ops = *w->real;
     w->ops.commit = commit;
     w->fs.store->ops = &w->ops;
+    if (w->ways.begin != NULL)
+        w->ways.begin(w->ways.ctx, w);
     fleet_sim_start(&w->fs);
     live(w);
     return w;
+}
+
+struct wild_fleet *wild_fleet_run_seen(uint64_t seed, const struct wild_reader *reader)
+{
+    return run(seed, reader, &(const struct wild_ways){0});
+}
+
+struct wild_fleet *wild_fleet_run_so(uint64_t seed, const struct wild_ways *ways)
+{
+    return run(seed, &(const struct wild_reader){0}, ways);
 }
 
 uint64_t wild_fleet_hash(struct wild_fleet *w)
@@ -356,6 +377,8 @@ uint64_t wild_fleet_hash(struct wild_fleet *w)
 
 void wild_fleet_free(struct wild_fleet *w)
 {
+    if (w->ways.end != NULL)
+        w->ways.end(w->ways.ctx);
     w->fs.store->ops = w->real;
     lawbook_free(w->book);
     fleet_sim_fini(&w->fs);

@@ -17,8 +17,24 @@ struct wild_reader {
     void (*crashed)(void *ctx); /* the appliance ended: what follows comes from a new one */
 };
 
+/* Another way to live, die and take over than one appliance that starts again at once
+ * (shared_fleet.h). Any may be NULL. */
+struct wild_fleet;
+struct wild_ways {
+    void *ctx;
+    void (*begin)(void *ctx, struct wild_fleet *w); /* before the first life */
+    void (*turn)(void *ctx);                        /* between any two steps */
+    void (*died)(void *ctx);                        /* instead of starting again */
+    /* False: it does not reach the host. */
+    bool (*order)(void *ctx, const struct hv_request *request);
+    /* Instead of the store's; NULL: the store's. */
+    bool (*commit)(void *ctx, struct store *store, struct err *err);
+    void (*end)(void *ctx); /* before the world is freed */
+};
+
 struct wild_fleet {
     struct fleet_sim fs;
+    struct wild_ways ways;
     struct lawbook *book;
     bool small;
     size_t n_guests;
@@ -37,11 +53,13 @@ struct wild_fleet {
     unsigned orders_left;  /* CRASH_AFTER_ORDERS: those that still get out */
     unsigned crash_in;     /* steps; 0: not planned */
     bool traces;           /* tells what it does */
+    bool resting;          /* nothing happens any more: what was asked comes to its end */
     struct wild_reader reader;
 };
 
 /* Lives through the seed; false: the book says which law was broken. Deterministic. */
 struct wild_fleet *wild_fleet_run(uint64_t seed);
+struct wild_fleet *wild_fleet_run_so(uint64_t seed, const struct wild_ways *ways);
 struct wild_fleet *wild_fleet_run_seen(uint64_t seed, const struct wild_reader *reader);
 void wild_fleet_free(struct wild_fleet *w);
 uint64_t wild_fleet_hash(struct wild_fleet *w);

@@ -13,6 +13,11 @@ static const struct exporter_lane lanes[] = {
     {"a", "look", 1, 250, 100, 2, 1500, 0, 0},
     {"a", "migrate", 2, 61000, 5, 1, 300000, 0, 0},
 };
+static const struct exporter_cell cells[] = {
+    {"default", "a1", 3, 7500},
+    {"rack-2", "a2", 1, -1},
+    {"rack-3", "", 12, -1},
+};
 static const struct exporter_self self = {
     .samples = 1234,
     .samples_dropped = 1,
@@ -32,6 +37,11 @@ static const struct exporter_self self = {
     .store_ok = true,
     .n_lanes = COUNT(lanes),
     .lanes = lanes,
+    .appliance = "a1",
+    .store_answer_ms = 4,
+    .takeover_ms = 20100,
+    .n_cells = COUNT(cells),
+    .cells = cells,
 };
 static const struct process_stats process = {
     .cpu_s = 1.25,

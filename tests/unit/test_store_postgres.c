@@ -484,7 +484,8 @@ static void a_commit_of_objects_is_never_weaker_than_on(void **state)
         (void)snprintf(sql, sizeof sql, "ALTER ROLE ferry SET synchronous_commit = %s",
                        rows[i].database);
         postgres_exec(NULL, sql);
-        pg_lane_init(&lane, LANE_OBJECTS, url, "t");
+        pg_lane_init(&lane, LANE_OBJECTS,
+                     &(struct pg_writer){.url = url, .token = "t", .fence = ""});
         if (!pg_lane_take(&lane, &err))
             fail_msg("%s", err.text);
         PGresult *now = pg_ask(&lane.pg, "ask", "SHOW synchronous_commit", 0, NULL, &err);

@@ -159,6 +159,19 @@ bool fleet_add_node(struct fleet *f, const struct hv_host *host, int64_t wall_ms
     return true;
 }
 
+bool fleet_has_cell(const struct fleet *f, const char *cell)
+{
+    for (size_t i = 0; i < f->marks.cells.n; i++)
+        if (strcmp(f->marks.cells.list[i], cell) == 0)
+            return true;
+    return !f->marks.cells.is_shared;
+}
+
+bool fleet_is_about(struct fleet *f, const char *node)
+{
+    return !f->marks.cells.is_shared || fleet_node(f, node) != NULL;
+}
+
 struct node *fleet_node(struct fleet *f, const char *name)
 {
     struct node *node = NULL;

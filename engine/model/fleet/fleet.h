@@ -10,6 +10,7 @@
 #define ENGINE_MODEL_FLEET_FLEET_H
 
 #include "base/own.h"
+#include "engine/model/fleet/cells.h"
 #include "engine/model/fleet/cpus.h"
 #include "engine/model/fleet/node.h"
 #include "engine/model/fleet/paths.h"
@@ -78,6 +79,7 @@ struct fleet {
     struct heap finished;       /* finished jobs in view, oldest first */
     struct {
         struct fleet_identity identity; /* whose marks are ours */
+        struct fleet_cells cells;       /* whose records are */
         struct domain *list;            /* domains with a mark */
         int64_t next_ms;                /* monotonic: when they are checked next */
     } marks;
@@ -91,7 +93,7 @@ struct fleet {
     bool store_waits; /* jobs wait for the store */
     uint64_t missed;  /* number of dropped host messages, of unknown hosts */
     bool store_ok;    /* false: commits fail, no job is handed off */
-    uint64_t random;  /* state of the generator for uids and names */
+    uint64_t random; /* state of the generator for uids and names */
     uint64_t next_call_id;
 };
 

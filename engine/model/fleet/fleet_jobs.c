@@ -173,9 +173,21 @@ void fleet_settle_job(struct fleet *f, struct job *job)
         heap_put(&f->timers, &job->queue.timer, job->queue.wake_ms, job->request.arrival, job);
 }
 
+/* For good: its guest stays in it. */
+static void set_cell(struct fleet *f, struct job *job)
+{
+    const struct guest *guest = fleet_guest(f, job->guest_uuid);
+    const struct node *node =
+        guest != NULL && guest->owner != NULL ? guest->owner->node : fleet_node(f, job->source);
+    if (node != NULL)
+        TEXT_SET(job->cell, node->host.cell);
+}
+
 void fleet_add_job(struct fleet *f, struct job *take_job)
 {
     struct job *job = take_job;
+    if (job->cell[0] == '\0')
+        set_cell(f, job);
     make_key(job->ns, job->name, job->links.key);
     if (job->request.arrival == 0)
         job->request.arrival = f->next_order + 1;
