@@ -165,7 +165,7 @@ struct store_ops {
     void (*free)(struct store *s);
 };
 struct store {
-    const struct store_ops *ops; /* first member of every implementation */
+    const struct store_ops *ops;          /* first member of every implementation */
     const struct store_lease_ops *leases; /* NULL for a reader */
 };
 static inline void store_free(struct store *s) /* NULL is fine; writes what is queued first */

@@ -139,7 +139,12 @@ mutants: ## plant bugs and count those that a test notices: [SEED="1 2"] [FOLDER
 .PHONY: laws
 laws: ## live through random fleets and check every law: [SEEDS=10000] [JOBS=2], SEED=n replays one
 	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/test-laws
-	@SEED="$(SEED)" SEEDS="$(SEEDS)" JOBS="$(JOBS)" tests/sim/laws $(BUILD)/gcc/test-laws
+	@SEED="$(SEED)" SEEDS="$(SEEDS)" JOBS="$(JOBS)" tests/sim/laws $(BUILD)/gcc/test-laws test_fleet_laws
+
+.PHONY: laws-shared
+laws-shared: ## the same for several appliances on one store: [SEEDS=10000] [JOBS=2], SEED=n replays one
+	@$(MAKE) CC=gcc VARIANT=gcc $(BUILD)/gcc/test-laws
+	@SEED="$(SEED)" SEEDS="$(SEEDS)" JOBS="$(JOBS)" tests/sim/laws $(BUILD)/gcc/test-laws test_shared_laws
 
 # Fuzzing: one libFuzzer program per target. What it finds goes to build/fuzz/; an input worth
 # keeping is copied to tests/fuzz/corpus/T/, and the fast tests replay it from then on.

@@ -46,7 +46,9 @@ struct shared_fleet {
     struct lease next; /* taken by a standby that may not order yet; epoch 0: none */
     struct fleet_cells cells;
     int64_t next_act_ms, polled_ms;
-    int64_t true_until_ms; /* of the present lease, by the world's time, as the law counts it */
+    uint64_t pace_ms;      /* between two acts, at most */
+    int64_t true_until_ms; /* of the present lease, by the primary's clock, as the law counts it */
+    int64_t primary_skew_ms;
     int64_t newest_commit; /* epoch */
     struct ordered ordered[ORDERED_MAX * 8];
     size_t n_ordered;
@@ -81,12 +83,17 @@ static sqlite3 *primary(struct shared_fleet *s)
     return store_sqlite_of(database(s))->lanes[LANE_OBJECTS].db;
 }
 
-/* The database's clock; planted: that of whoever asks. */
+/* The clock of the machine that is the database's primary. */
+static int64_t primary_ms(const struct shared_fleet *s)
+{
+    return clock_wall_ms(sim_clock(s->w->fs.sim)) + s->primary_skew_ms;
+}
+
+/* Planted: that of whoever asks. */
 static int64_t database_ms(void *ctx)
 {
     struct shared_fleet *s = ctx;
-    return clock_wall_ms(sim_clock(sim_of(s)->sim)) +
-           (s->plant == PLANT_HOST_CLOCK ? s->asking_skew_ms : 0);
+    return primary_ms(s) + (s->plant == PLANT_HOST_CLOCK ? s->asking_skew_ms : 0);
 }
 
 /* ---- lives ---- */
@@ -134,10 +141,10 @@ static void take(struct shared_fleet *s, bool is_first)
     s->asking_skew_ms = (int64_t)dice(s, SKEW_MS);
     if (!database(s)->leases->take(database(s), "default", "x", times.ttl_ms, &row, &err))
         return;
-    if (!is_first && now_ms(s) < s->true_until_ms)
+    if (!is_first && primary_ms(s) < s->true_until_ms)
         lawbook_broken(s->w->book, LAW_LEASES, "epoch %lld was taken %lld ms before it ran out",
-                       (long long)row.epoch, (long long)(s->true_until_ms - now_ms(s)));
-    s->true_until_ms = now_ms(s) + times.ttl_ms;
+                       (long long)row.epoch, (long long)(s->true_until_ms - primary_ms(s)));
+    s->true_until_ms = primary_ms(s) + times.ttl_ms;
     lease_begin(&s->next, &row, &times, now_ms(s), now_ms(s));
     if (s->plant == PLANT_NO_QUIET)
         s->next.ready_ms = now_ms(s);
@@ -152,7 +159,7 @@ static void renew(struct shared_fleet *s, struct lease *lease, int64_t skew_ms, 
     s->asking_skew_ms = skew_ms;
     if (database(s)->leases->renew(database(s), "default", lease->epoch, times.ttl_ms, &err)) {
         lease->asked_ms = now_ms(s);
-        s->true_until_ms = now_ms(s) + times.ttl_ms;
+        s->true_until_ms = primary_ms(s) + times.ttl_ms;
     } else if (err.code == ERR_FENCED)
         *out_fenced = true;
 }
@@ -216,6 +223,7 @@ static void copy(sqlite3 *to, sqlite3 *from)
 static void promote(struct shared_fleet *s)
 {
     s->counts.promotions++;
+    s->primary_skew_ms = (int64_t)dice(s, SKEW_MS); /* another machine's clock */
     if (s->plant == PLANT_ASYNCHRONOUS && s->standby != NULL)
         copy(primary(s), s->standby);
     for (unsigned i = 0; i < sim_of(s)->n_lives; i++)
@@ -287,6 +295,25 @@ static struct ordered *ordered_of(struct shared_fleet *s, const struct hv_reques
     return ordered;
 }
 
+/* The holder before may have ordered something until then, which may have been on its way for the
+ * call limit. */
+static void comes_late_enough(struct shared_fleet *s, const struct hv_request *request)
+{
+    unsigned self = sim_of(s)->speaking;
+    if (self == 0)
+        return;
+    const struct holder *before = &s->holders[self - 1];
+    int64_t until_ms =
+        lease_sure_until_ms(&before->lease, &times) - lease_margin_ms(&times) + times.call_limit_ms;
+    if (now_ms(s) < until_ms)
+        lawbook_broken(s->w->book, LAW_LEASES,
+                       "%s for %s at %s by epoch %lld, %lld ms before orders of epoch %lld have "
+                       "arrived",
+                       hv_call_name(request->call), request->guest, request->host,
+                       (long long)s->holders[self].lease.epoch, (long long)(until_ms - now_ms(s)),
+                       (long long)before->lease.epoch);
+}
+
 static bool order(void *ctx, const struct hv_request *request)
 {
     struct shared_fleet *s = ctx;
@@ -294,6 +321,7 @@ static bool order(void *ctx, const struct hv_request *request)
     if (hv_call_access(request->call) != HV_ACCESS_ACT)
         return true;
     s->counts.orders++;
+    comes_late_enough(s, request);
     struct ordered *before = ordered_of(s, request);
     if (before != NULL && holder->lease.epoch < before->epoch)
         lawbook_broken(s->w->book, LAW_LEASES,
@@ -348,7 +376,7 @@ static void turn(void *ctx)
     struct shared_fleet *s = ctx;
     if (now_ms(s) >= s->next_act_ms) {
         bool is_over = s->w->resting;
-        s->next_act_ms = now_ms(s) + 1000 + (int64_t)dice(s, 8000);
+        s->next_act_ms = now_ms(s) + 1000 + (int64_t)dice(s, s->pace_ms);
         if (!is_over)
             act(s);
     }
@@ -394,6 +422,7 @@ struct shared_fleet *shared_fleet_run(uint64_t seed, enum shared_plant plant)
     struct shared_fleet *s = calloc(1, sizeof *s);
     assert_non_null(s);
     s->plant = plant;
+    s->pace_ms = UINT64_C(4000) << seed % 5;
     s->cells = (struct fleet_cells){.is_shared = true, .n = 1};
     (void)snprintf(s->name, sizeof s->name, "fleet-%d-%llu", (int)getpid(),
                    (unsigned long long)seed);

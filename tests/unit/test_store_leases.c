@@ -336,8 +336,7 @@ static void a_takeover_waits_for_a_transaction_and_a_renewal_does_not(void **sta
     assert_true(sql->engine->settle(sql, LANE_OBJECTS, &err)); /* sent, and not committed */
     assert_true(renew("a", 1));
     pass(TTL_MS + 1000);
-    assert_false(
-        shared.keeper->leases->take(shared.keeper, "a", "two", TTL_MS, &lease, &late));
+    assert_false(shared.keeper->leases->take(shared.keeper, "a", "two", TTL_MS, &lease, &late));
     assert_int_not_equal(late.code, ERR_REFUSED);
     must_commit(one);
     assert_int_equal(take("a", "two", NULL), 2); /* whoever reads now, reads that job */

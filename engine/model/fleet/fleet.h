@@ -93,7 +93,7 @@ struct fleet {
     bool store_waits; /* jobs wait for the store */
     uint64_t missed;  /* number of dropped host messages, of unknown hosts */
     bool store_ok;    /* false: commits fail, no job is handed off */
-    uint64_t random; /* state of the generator for uids and names */
+    uint64_t random;  /* state of the generator for uids and names */
     uint64_t next_call_id;
 };
 
