@@ -269,12 +269,15 @@ static bool has_open_intent(struct shared_fleet *s, const struct hv_request *req
     assert_int_equal(
         sqlite3_prepare_v2(primary(s),
                            "SELECT count(*) FROM intents AS i JOIN jobs AS j ON j.uid = i.job_uid"
-                           " WHERE j.guest_uuid = $1 AND i.node = $2 AND i.action = 'migrate'"
-                           " AND i.status = 'open'",
+                           " WHERE j.guest_uuid = $1 AND i.node = $2 AND i.status = 'open'"
+                           " AND i.action IN ($3, $4)",
                            -1, &stmt, NULL),
         SQLITE_OK);
     (void)sqlite3_bind_text(stmt, 1, request->guest, -1, SQLITE_STATIC);
     (void)sqlite3_bind_text(stmt, 2, request->host, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(stmt, 3, hv_call_name(request->call), -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(stmt, 4, request->call == HV_CALL_MIGRATE ? "recover" : "", -1,
+                            SQLITE_STATIC);
     bool found = sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 0) > 0;
     (void)sqlite3_finalize(stmt);
     return found;
@@ -334,9 +337,10 @@ static bool order(void *ctx, const struct hv_request *request)
         lawbook_broken(s->w->book, LAW_LEASES, "%s for %s at %s by epoch %lld, whose lease ran out",
                        hv_call_name(request->call), request->guest, request->host,
                        (long long)holder->lease.epoch);
-    if (request->call == HV_CALL_MIGRATE && !has_open_intent(s, request))
-        lawbook_broken(s->w->book, LAW_LEASES, "migrate of %s at %s without a stored intent",
-                       request->guest, request->host);
+    bool begins = request->call == HV_CALL_MIGRATE || request->call == HV_CALL_START_POSTCOPY;
+    if (begins && !has_open_intent(s, request)) /* what stops one may go without */
+        lawbook_broken(s->w->book, LAW_LEASES, "%s of %s at %s without a stored intent",
+                       hv_call_name(request->call), request->guest, request->host);
     return true;
 }
 

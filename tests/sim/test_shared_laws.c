@@ -62,6 +62,8 @@ static void no_law_is_broken_by_several_appliances(void **state)
                   (unsigned long long)counts.fenced, (unsigned long long)counts.lost_answers,
                   (unsigned long long)counts.promotions, (unsigned long long)counts.commits);
     assert_int_equal(broken, 0);
+    if (seeds < SEEDS)
+        return; /* too few to have seen everything */
     assert_true(counts.takeovers > 0 && counts.stopped > 0 && counts.fenced > 0 &&
                 counts.lost_answers > 0 && counts.promotions > 0);
 }
