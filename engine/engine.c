@@ -153,8 +153,7 @@ static bool fill(struct engine *e, const struct engine_config *config, struct er
     if (!configure_fleet(e->fleet, setup, now_of(e), err))
         return false;
     struct store_identity identity = {0};
-    if (config->cells != NULL)
-        e->fleet->marks.cells = *config->cells;
+    e->fleet->marks.cells = config->cells != NULL ? *config->cells : (struct fleet_cells){0};
     if (!e->parts.store->ops->identity(e->parts.store, &identity, err) ||
         !persist_load(e->parts.store, e->fleet, err))
         return false;
@@ -526,8 +525,8 @@ static void retain(struct engine *e)
     struct moment now = now_of(e);
     struct err err = {0};
     bool more = false;
-    bool is_standby = e->fleet->marks.cells.is_shared && e->fleet->marks.cells.n == 0;
-    if (is_standby || e->parts.store->ops->retain == NULL || now.mono_ms < e->retain_at_ms)
+    if (fleet_is_standby(e->fleet) || e->parts.store->ops->retain == NULL ||
+        now.mono_ms < e->retain_at_ms)
         return;
     int64_t wall_ms = clock_follow(&e->retention_clock, now.mono_ms, now.wall_ms);
     if (!e->parts.store->ops->retain(e->parts.store, wall_ms, &more, &err))

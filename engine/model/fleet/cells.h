@@ -16,6 +16,7 @@ struct fleet_cells {
 };
 /* Are records about that cell, or that node, this fleet's? */
 bool fleet_has_cell(const struct fleet *f, const char *cell);
+bool fleet_is_standby(const struct fleet *f); /* it has no cell */
 bool fleet_is_about(struct fleet *f, const char *node);
 
 #endif

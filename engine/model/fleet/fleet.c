@@ -167,6 +167,11 @@ bool fleet_has_cell(const struct fleet *f, const char *cell)
     return !f->marks.cells.is_shared;
 }
 
+bool fleet_is_standby(const struct fleet *f)
+{
+    return f->marks.cells.is_shared && f->marks.cells.n == 0;
+}
+
 bool fleet_is_about(struct fleet *f, const char *node)
 {
     return !f->marks.cells.is_shared || fleet_node(f, node) != NULL;

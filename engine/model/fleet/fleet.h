@@ -100,7 +100,6 @@ struct fleet {
 struct fleet *fleet_new(const struct fleet_config *config, uint64_t seed, struct err *err);
 void fleet_free(struct fleet *f);
 DEFINE_OWNED(fleet)
-
 MUST_CHECK bool fleet_add_node(struct fleet *f, const struct hv_host *host, int64_t wall_ms,
                                struct err *err);
 /* Forgets the node and the domains on it. No unfinished job refers to it. */
