@@ -519,7 +519,6 @@ static void turn_after_commit(struct engine *e)
     effects_clear(&e->fx);
 }
 
-/* In a turn without records: one step of retention. */
 static void retain(struct engine *e)
 {
     struct moment now = now_of(e);
