@@ -114,10 +114,29 @@ static bool read_labels(const struct loading *l, const struct yaml_node *map, co
     return *out_text != NULL ? true : err_set(err, ERR_NOMEM, "no memory for labels");
 }
 
+/* Such as 11.3.0, as libvirt counts them; what such a host cannot do: hypervisor/versions.def. */
+static bool read_version(const struct loading *l, const struct yaml_node *map, const char *key,
+                         unsigned long *out_version, struct err *err)
+{
+    char text[32] = "", rest;
+    unsigned major, minor, micro;
+    if (yaml_child(map, key) == NULL)
+        return true;
+    if (!read_word(l, map, key, text, sizeof text, err))
+        return false;
+    if (strspn(text, "0123456789.") != strlen(text) ||
+        sscanf(text, "%3u.%3u.%3u%c", &major, &minor, &micro, &rest) != 3)
+        return yaml_fail(l->yaml, yaml_child(map, key), err, "%s '%s' is not a version like 11.3.0",
+                         key, text);
+    *out_version = (major * 1000UL + minor) * 1000UL + micro;
+    return true;
+}
+
 static bool add_host(struct loading *l, const struct yaml_node *map, struct err *err)
 {
-    static const char *const keys[] = {"name",   "memory",       "cpus",         "link",
-                                       "labels", "lacksNetwork", "lacksMachine", "otherCpu"};
+    static const char *const keys[] = {"name",    "memory",       "cpus",         "link",
+                                       "labels",  "lacksNetwork", "lacksMachine", "otherCpu",
+                                       "libvirt", "qemu"};
     struct sim_host host = {.memory_kib = 16 << 20, .cpus = 8, .link_bps = UINT64_C(1) << 30};
     uint64_t memory = host.memory_kib << 10;
     int64_t cpus = host.cpus;
@@ -129,6 +148,8 @@ static bool add_host(struct loading *l, const struct yaml_node *map, struct err 
         !read_word(l, map, "lacksNetwork", host.lacks_network, sizeof host.lacks_network, err) ||
         !read_word(l, map, "lacksMachine", host.lacks_machine, sizeof host.lacks_machine, err) ||
         !read_flag(l, map, "otherCpu", &host.other_cpu, err) ||
+        !read_version(l, map, "libvirt", &host.libvirt_version, err) ||
+        !read_version(l, map, "qemu", &host.qemu_version, err) ||
         !read_labels(l, map, "labels", &l->scenario->host_settings[number].labels, err) ||
         !read_number(l, map, "cpus", &cpus, err))
         return false;

@@ -1,7 +1,8 @@
 /* scenario.h - a simulated fleet from a YAML file (or the built-in demo), for `serve --simulate`.
  *
  *     hosts:   [{name: ferry-a, memory: 16Gi, cpus: 8, link: 1Gi,          link: bytes per second
- *                labels: {zone: a}, lacksNetwork: lan, lacksMachine: q35, otherCpu: true}]
+ *                labels: {zone: a}, lacksNetwork: lan, lacksMachine: q35, otherCpu: true,
+ *                libvirt: 11.3.0, qemu: 10.0.13}]
  *     guests:  [{name: web, host: ferry-a, memory: 2Gi, workingSet: 256Mi, dirtyRate: 32Mi,
  *                vcpus: 2, namespace: default, labels: {app: web}, network: lan, machine: q35,
  *                localDisk: true, hostDevice: true, evictionStrategy: LiveMigrate,

@@ -1,7 +1,7 @@
 // view_fleet.js - Fleet: the hosts with their load, and how migrations between each two of them went.
 import { Cordon } from './acts.js';
 import { query, quoted } from './api.js';
-import { ago, bytes, duration, kib, quantity, rate } from './format.js';
+import { ago, bytes, duration, kib, quantity, rate, words } from './format.js';
 import { html } from './lib.js';
 import { migrations, polls } from './live.js';
 import { Badge, Bar, Empty, Facts, GuestLink, Problem, Section, Table, to, useLoaded, useTold } from './parts.js';
@@ -19,8 +19,37 @@ export function NodeBadges({ node }) {
     ${node.spec.unschedulable && html` <${Badge} tone="warn">cordoned<//>`}${node.status.ferry.drain && html` <a href=${to.drain(node.status.ferry.drain)}>drain ${node.status.ferry.drain}</a>`}`;
 }
 
+// ---- what its versions of libvirt and QEMU cannot do ----
+
+const warningsOf = (node) => node.status.ferry.warnings ?? [];
+// 'either': whichever of the two it is.
+const SIDES = { source: 'as source', target: 'as target', either: 'as source or target' };
+const Warning = ({ warning }) => html`${warning.refuses && html`<${Badge} tone="bad">refuses migrations<//> `}${warning.message}
+  ${warning.instead && html`<div><b>Instead:</b> ${warning.instead}</div>`}`;
+
+// Closed: hosts of one release all have the same.
+function Limits({ node }) {
+  const list = warningsOf(node), refusing = list.filter((w) => w.refuses).length;
+  if (list.length === 0) return node.status.ferry.warnings ? html`<span class="dim">none known</span>` : html`<span class="dim">not known</span>`;
+  return html`<details class="limits"><summary><${Badge} tone=${refusing > 0 ? 'bad' : 'warn'}>${list.length} ${list.length === 1 ? 'limit' : 'limits'}${refusing > 0 ? ', refuses migrations' : ''}<//><span class="unseen"> of ${node.metadata.name}</span></summary>
+    <ul class="points">${list.map((w) => html`<li key=${w.name}><span class="dim">${SIDES[w.side] ?? w.side}:</span> <${Warning} warning=${w}/></li>`)}</ul></details>`;
+}
+
+const warningColumns = [
+  { name: 'Limit', cell: (w) => html`<b>${words(w.name)}</b>` },
+  { name: 'Role', cell: (w) => SIDES[w.side] ?? w.side },
+  { name: 'What it cannot do', wide: true, cell: (w) => html`${w.refuses && html`<${Badge} tone="bad">refuses migrations<//> `}${w.message}` },
+  { name: 'What Ferry does instead', wide: true, cell: (w) => w.instead ?? '' },
+];
+function Warnings({ node }) {
+  const f = node.status.ferry;
+  if (!f.warnings) return null;
+  return html`<${Section} id="warnings" title=${`Limits of its libvirt ${f.libvirtVersion} and QEMU ${f.qemuVersion}`} count=${f.warnings.length}>
+    <${Table} rows=${f.warnings} columns=${warningColumns} keyOf=${(w) => w.name} caption="What its versions of libvirt and QEMU cannot do" empty="None known."/><//>`;
+}
+
 const columns = [
-  { name: 'Node', cell: (n) => html`<a href=${to.node(n.metadata.name)}>${n.metadata.name}</a>` },
+  { name: 'Node', cell: (n) => html`<a class="nowrap" href=${to.node(n.metadata.name)}>${n.metadata.name}</a>` },
   { name: 'Status', cell: (n) => html`<${NodeBadges} node=${n}/>${n.status.ferry.error && html`<div class="detail">${n.status.ferry.error}</div>`}` },
   { name: 'Guests', num: true, cell: (n) => n.status.ferry.guests },
   { name: 'Moves out / in', num: true, cell: (n) => `${n.status.ferry.outbound} / ${n.status.ferry.inbound}` },
@@ -32,6 +61,7 @@ const columns = [
   { name: 'CPU', cell: (n) => `${n.status.capacity?.cpu ?? '–'} × ${n.status.ferry.cpuModel ?? '–'}` },
   { name: 'libvirt', cell: (n) => n.status.ferry.libvirtVersion },
   { name: 'QEMU', cell: (n) => n.status.ferry.qemuVersion },
+  { name: 'Limits', cell: (n) => html`<${Limits} node=${n}/>` },
   { name: '', cell: (n) => html`<span class="buttons"><${Cordon} node=${n}/>${can('drain') && html`<a class="button" href=${to.plan(n.metadata.name)}>Drain…</a>`}</span>` },
 ];
 
@@ -82,6 +112,7 @@ export function Node({ name }) {
     <div class="card"><${Facts} rows=${[['Error', f.error], ['Address', f.uri], ['Memory', `${bytes(u.all)}: guests ${bytes(u.guests)}, promised to migrations ${bytes(u.reserved)}, free on the host ${kib(f.freeMemoryKiB)}`],
     ['CPUs', `${node.status.capacity?.cpu ?? '–'} × ${f.cpuModel ?? '–'}; guests have ${f.running.vcpus}, promised ${f.reserved.vcpus}`], ['libvirt, QEMU', `${f.libvirtVersion ?? '–'}, ${f.qemuVersion ?? '–'}`],
     ['Labels', Object.entries(node.metadata.labels ?? {}).map(([k, v]) => `${k}=${v}`).join(' ')], ['Taints', (node.spec.taints ?? []).map((t) => `${t.key}=${t.value ?? ''}:${t.effect}`).join(' ')]]}/></div>
+    <${Warnings} node=${node}/>
     ${moves.length > 0 && html`<${Section} id="moves" title="Migrations from and to it" count=${moves.length}><${Table} rows=${moves} caption="Migrations" columns=${[
     { name: 'Guest', cell: (v) => html`<a href=${to.migration(v.metadata.namespace, v.metadata.name)}>${v.spec.vmiName}</a>` }, { name: 'From', cell: source }, { name: 'To', cell: target }, { name: 'Phase', cell: (v) => v.status.phase }]}/><//>`}
     ${(trouble.value ?? []).length > 0 && html`<${Section} id="trouble" title="Failures here" right=${html`<a href=${to.history({ node: name })}>History</a>`}><${Table} rows=${trouble.value} caption="Failures" columns=${[

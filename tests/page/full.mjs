@@ -35,7 +35,7 @@ await test('an irrecoverable guest is named, with cause, evidence and what to do
 
 // ---- every view, wide and narrow, light and dark ----
 
-const VIEWS = { now: '#/', fleet: '#/fleet', node: '#/fleet/ferry-b', guests: '#/guests', guest: '#/guest/default/gpu', moving: '#/migration/default/web-1', broken: '#/migration/default/cache-1',
+const VIEWS = { now: '#/', fleet: '#/fleet', node: '#/fleet/ferry-b', limits: '#/fleet/ferry-a', guests: '#/guests', guest: '#/guest/default/gpu', moving: '#/migration/default/web-1', broken: '#/migration/default/cache-1',
   irrecoverable: '#/migration/default/queue-1', waiting: '#/migration/shop/till-1', drains: '#/drains', 'drain-plan': '#/drain-plan/ferry-b', history: '#/history', queries: '#/queries', docs: '#/docs',
   doc: '#/doc/operations', runbook: '#/runbook/FerryGuestIrrecoverable' };
 for (const [width, scheme] of [[1440, 'light'], [1440, 'dark'], [390, 'light'], [390, 'dark']]) {

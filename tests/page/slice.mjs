@@ -64,6 +64,22 @@ await test('a dry run of a drain names what blocks it and changes nothing', asyn
   check(drains.items.length === 0, 'no drain was made');
 });
 
+await test('a node says what its libvirt and QEMU cannot do, and what Ferry does instead', async () => {
+  await tab.goto(`${appliance.https}/#/fleet`);
+  const limits = tab.locator('summary', { hasText: 'of ferry-a' });
+  await limits.waitFor();
+  check(!(await has(tab, 'crashes with signal 11')()), 'folded');
+  await limits.focus();
+  await tab.keyboard.press('Enter');
+  await until('what and what instead', has(tab, 'crashes with signal 11'));
+  check(/none known/.test(await tab.locator('tr', { hasText: 'ferry-b' }).first().innerText()), 'of the tested versions none is known');
+  check((await faults(tab)).length === 0, (await faults(tab)).join('; '));
+  const { status } = await appliance.get('api/v1/nodes/ferry-a');
+  await tab.goto(`${appliance.https}/#/fleet/ferry-a`);
+  for (const { message, instead } of status.ferry.warnings) await until(message, async () => (await has(tab, message)()) && (await has(tab, instead ?? '')()));
+  check(status.ferry.warnings.length > 0, 'the API has them');
+});
+
 await test('no error was written to the console', async () => check(browser.problems.length === 0, browser.problems.join('\n')));
 
 await test('a restart of Ferry in mid-view heals by itself', async () => {
