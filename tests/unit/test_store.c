@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "store/sql.h"
@@ -445,6 +446,8 @@ static void readers_in_other_threads_see_whole_transactions(void **state)
     pthread_t threads[6]; /* more than are kept idle */
     for (size_t i = 0; i < COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_always, &race), 0);
+    while (atomic_load(&race.reads) == 0)
+        (void)sched_yield(); /* on a busy machine all would be written before the first read */
     for (int group = 0; group < GROUPS; group++) {
         race.store->ops->begin(race.store);
         for (int i = 0; i < GROUP_JOBS; i++) {
