@@ -155,8 +155,8 @@ static void an_end_in_the_statistics_is_reported_once(void **state)
     for (size_t i = 0; i < COUNT(ends); i++) {
         OWNED(stage) s = stage_two_hosts();
         struct hv_job_stats ended = stage_copying(MIB, MIB), backup = ended;
-        ended.type = ends[i];
-        backup.type = ends[i];
+        ended.type = (int)ends[i];
+        backup.type = (int)ends[i];
         backup.operation = HV_OPERATION_BACKUP;
         stage_watch(s, job, 0);
         stage_answer_stats(s, &backup);

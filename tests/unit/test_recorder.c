@@ -31,7 +31,7 @@ static struct sample sample_of(const char *job_uid, int64_t seq)
 static void a_row_carries_every_number(void **state)
 {
     (void)state;
-    struct fake_store fake = {.store = {&fake_ops}};
+    struct fake_store fake = {.store = {.ops = &fake_ops}};
     struct err err = {0};
     OWNED(recorder) r = recorder_new(&fake.store, &err);
     struct sample sample = sample_of("a", 7);
@@ -95,7 +95,7 @@ static void a_row_carries_every_number(void **state)
 static void samples_are_recorded_before_anybody_hears_of_them(void **state)
 {
     (void)state;
-    struct fake_store fake = {.store = {&fake_ops}};
+    struct fake_store fake = {.store = {.ops = &fake_ops}};
     struct err err = {0};
     OWNED(recorder) r = recorder_new(&fake.store, &err);
     OWNED(stage) s = stage_new(r, NULL);
