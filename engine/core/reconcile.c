@@ -241,6 +241,7 @@ static void on_sample(struct fleet *f, const struct input *input, struct moment 
     job_note_eta(job);
     job->version = fleet_touch(f);
     stream_sample(job, sample, now);
+    stray_sample(job, sample);
     if (sample->source == SAMPLE_COMPLETED)
         final_statistics(f, job, &sample->stats, "event");
     if (job->phase == PHASE_RUNNING && job_is_observed(job)) {

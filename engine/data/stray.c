@@ -11,11 +11,26 @@ enum {
     SUSPENDED_MIGRATED = 1, /* libvirt's detail of SUSPENDED in a switch-over */
     TOGETHER_MS = 200,      /* both are seen running in two rounds, this far apart */
     LATENCY_MS = 500,       /* of the events that the source's pause is measured by */
-    PAUSE_MIN_MS = 1000,    /* no keepalive ends sooner: the events came late, in a burst */
+    PAUSE_MIN_MS = 1000,    /* of a pause that only events tell: they may come late, in a burst */
     ASK_AGAIN_MS = 2000,
     ASKS_MAX = 5,
     FRESH_MS = 1500,
 };
+
+/* QEMU answers nothing between the stop and the end of a pre-copy. So when a sample shows more
+ * memory copied and some left, the guest ran at the sample before it, which was asked for after the
+ * answer before that one: no delay of an answer or event makes that time too late. */
+void stray_sample(struct job *job, const struct sample *sample)
+{
+    struct job_stray *stray = &job->resolution.stray;
+    if (sample->source == SAMPLE_COMPLETED || stray->stopped_ms != 0)
+        return; /* a copy goes on while the guest is paused by somebody */
+    if (sample->stats.data_processed > stray->bytes && sample->stats.data_remaining != 0)
+        stray->ran_ms = stray->before_ms;
+    stray->bytes = sample->stats.data_processed;
+    stray->before_ms = stray->last_ms;
+    stray->last_ms = sample->mono_ms;
+}
 
 void stray_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now)
 {
@@ -24,7 +39,9 @@ void stray_event(struct job *job, bool at_source, const struct hv_event *event, 
         return;
     bool resumed = event->a == HV_LIFECYCLE_RESUMED;
     if (at_source && event->a == HV_LIFECYCLE_SUSPENDED && event->b == SUSPENDED_MIGRATED)
-        *stray = (struct job_stray){.stopped_ms = now.mono_ms, .target_first = stray->target_first};
+        *stray = (struct job_stray){.stopped_ms = now.mono_ms,
+                                    .ran_ms = stray->ran_ms,
+                                    .target_first = stray->target_first};
     else if (at_source && resumed && stray->stopped_ms != 0 && stray->back_ms == 0)
         stray->back_ms = now.mono_ms;
     else if (!at_source && resumed && stray->back_ms == 0)
@@ -62,17 +79,21 @@ static void note_order_of_starts(struct job *job, int64_t stable_ms)
 }
 
 /* The target's statistics count from the stop of the source's CPUs to the start of its own. A
- * source's pause that is measured too short would count for the target: events may be late. */
+ * source's pause that is measured too short would count for the target: events may be late. From
+ * a time at which the guest surely ran it is never too short, however soon the source resumed: the
+ * keepalive counts from the target's last answer, which may be long before the switch-over. */
 static bool target_was_last(const struct job_stray *stray)
 {
     if (stray->target_first)
         return false;
     if (stray->target_waited)
         return true;
-    bool measured = stray->known && stray->stopped_ms != 0 && stray->back_ms != 0;
+    if (!stray->known || stray->stopped_ms == 0 || stray->back_ms == 0)
+        return false;
     int64_t pause_ms = stray->back_ms - stray->stopped_ms;
-    return measured && pause_ms >= PAUSE_MIN_MS &&
-           (int64_t)stray->downtime_ms + LATENCY_MS >= pause_ms;
+    int64_t downtime_ms = (int64_t)stray->downtime_ms;
+    bool by_samples = stray->ran_ms != 0 && downtime_ms >= stray->back_ms - stray->ran_ms;
+    return by_samples || (pause_ms >= PAUSE_MIN_MS && downtime_ms + LATENCY_MS >= pause_ms);
 }
 
 static void ask(struct fleet *f, struct job *job, struct moment now, struct effects *fx)

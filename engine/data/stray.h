@@ -27,6 +27,8 @@
 void stray_note_split(struct fleet *f, struct job *job, enum ownership ownership,
                       struct moment now);
 
+/* A sample of the source: while memory was copied after it, the guest ran there. */
+void stray_sample(struct job *job, const struct sample *sample);
 /* The source or the target stopped or resumed the guest. */
 void stray_event(struct job *job, bool at_source, const struct hv_event *event, struct moment now);
 /* Both hosts were observed; their states are equal for stable_ms. Asks, or orders, what is due. */

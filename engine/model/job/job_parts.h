@@ -37,9 +37,12 @@ struct job_side {
 struct job_stray {
     int64_t stopped_ms, back_ms; /* events of the source: in the switch-over, and when it resumed
                                     the guest; 0: none */
-    bool target_first;           /* the target was seen to run it before the source resumed it */
-    bool target_waited;          /* ... and not to run it after that */
-    uint64_t question;           /* number of the open query; 0: none */
+    int64_t ran_ms; /* the guest still ran on the source then; 0: not known. By its samples: */
+    int64_t last_ms, before_ms;
+    uint64_t bytes;
+    bool target_first;  /* the target was seen to run it before the source resumed it */
+    bool target_waited; /* ... and not to run it after that */
+    uint64_t question;  /* number of the open query; 0: none */
     int64_t asked_ms;
     unsigned asks;
     bool known; /* the target's kept statistics: */
