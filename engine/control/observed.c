@@ -139,6 +139,20 @@ static const struct node *end_earlier(struct fleet *f, struct job *job, const st
     return from;
 }
 
+/* Ferry's own call failed before memory moved, as where the target's daemon hangs: when that goes
+ * on it still starts the copy, and tells it once. A migration of somebody else that is taken for
+ * this one is recorded when it brings the guest away. */
+static bool is_late_start_of_own(struct fleet *f, const char *uuid, const struct node *target,
+                                 struct moment now)
+{
+    struct job *job = fleet_newest_finished(f, uuid);
+    if (job == NULL || job_is_observed(job) || job->epoch == 0 || job->call.moved ||
+        job->stream.start_told || strcmp(job->target, target->name) != 0)
+        return false;
+    job->stream.start_told = true;
+    return now.mono_ms - job->entered_ms <= START_LATE_MS;
+}
+
 /* A copy was started on the node to receive the guest. */
 static void arrives(struct fleet *f, const char *uuid, const struct node *target, struct moment now,
                     struct effects *fx)
@@ -150,7 +164,8 @@ static void arrives(struct fleet *f, const char *uuid, const struct node *target
         return;
     if (from == NULL && guest->owner != NULL && domain_is_up(guest->owner))
         from = guest->owner->node;
-    if (from == NULL || from == target || is_known(f, guest, target->name))
+    if (from == NULL || from == target || is_known(f, guest, target->name) ||
+        is_late_start_of_own(f, uuid, target, now))
         return;
     record(f, guest, from, target, now, fx);
     job = fleet_observed_job(f, uuid);

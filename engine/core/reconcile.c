@@ -208,7 +208,7 @@ static void on_event(struct fleet *f, const struct input *input, struct moment n
     }
     if (event->kind == HV_EVENT_LIFECYCLE) {
         if (at_target && event->a == HV_LIFECYCLE_STARTED) {
-            job->stream.received = true;
+            job->stream.received = job->stream.start_told = true;
             move_seen(f, job, now, fx);
         }
         /* libvirt's detail 7 of SUSPENDED: the source stopped for post-copy. */

@@ -110,6 +110,7 @@ void move_call(struct fleet *f, struct job *job, struct moment now, struct effec
     job->stream.bytes = 0;
     job->stream.query = (struct job_stream_query){0};
     job->stream.switched = job->stream.unseen = job->stream.received = false;
+    job->stream.start_told = false;
     job->stream.shut_down_there = job->resolution.foreign = false;
     job->resolution.not_received_ms = 0;
     const struct node *target = fleet_node(f, job->target);

@@ -307,9 +307,84 @@ static void a_departure_belongs_to_the_migration_that_just_ended_only_at_its_sou
     core_free(w);
 }
 
+/* Ferry's call failed while the target's daemon hung: no start was told. */
+static struct core_world *refused_unheard(void)
+{
+    struct core_world *w = core_new();
+    core_create(w);
+    assert_int_equal(w->migrates, 1);
+    core_fails(w, "g1");
+    return w;
+}
+
+/* A daemon that goes on still starts the copy of a call that has failed meanwhile. */
+static void the_late_start_of_ferrys_own_copy_is_no_other_migration(void **state)
+{
+    (void)state;
+    struct core_world *w = refused_unheard();
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_advance(w, 5000);
+    assert_null(recorded(w));
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED); /* one copy has one start */
+    assert_non_null(recorded(w));
+    core_free(w);
+}
+
+static void a_start_long_after_ferrys_own_is_another_migration(void **state)
+{
+    (void)state;
+    struct core_world *w = refused_unheard();
+    core_advance(w, 31000);
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_non_null(recorded(w));
+    core_free(w);
+}
+
+static void a_start_elsewhere_than_ferrys_own_is_another_migration(void **state)
+{
+    (void)state;
+    struct core_world *w = refused_unheard();
+    core_add_host(w, "h3");
+    happens(w, "h3", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_non_null(recorded(w));
+    core_free(w);
+}
+
+static void a_start_after_ferrys_own_was_told_is_another_migration(void **state)
+{
+    (void)state;
+    struct core_world *w = core_new();
+    core_create(w);
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    core_fails(w, "g1");
+    w->target = CORE_INCOMING;
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_non_null(recorded(w));
+    core_free(w);
+}
+
+/* Memory moved, so its copy had been started long before. */
+static void a_start_after_ferrys_own_that_moved_is_another_migration(void **state)
+{
+    (void)state;
+    struct core_world *w = core_moving();
+    w->target = CORE_ABSENT;
+    core_fails(w, "g1");
+    happens(w, "h2", HV_LIFECYCLE_STARTED, STARTED_MIGRATED);
+    assert_non_null(recorded(w));
+    core_free(w);
+}
+
 TEST_FILE(test_observed_lists)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_late_start_of_ferrys_own_copy_is_no_other_migration),
+        cmocka_unit_test(a_start_long_after_ferrys_own_is_another_migration),
+        cmocka_unit_test(a_start_elsewhere_than_ferrys_own_is_another_migration),
+        cmocka_unit_test(a_start_after_ferrys_own_was_told_is_another_migration),
+        cmocka_unit_test(a_start_after_ferrys_own_that_moved_is_another_migration),
         cmocka_unit_test(no_two_records_have_one_name),
         cmocka_unit_test(a_copy_that_was_listed_before_its_event_is_recorded_once),
         cmocka_unit_test(a_waiting_job_hides_no_departure),

@@ -112,7 +112,7 @@ struct job_stream { /* the stream; engine/data/remedy.h */
     uint64_t target_losses; /* the target's disconnects, and all missed messages, at the call */
     bool shut_down_there;   /* the target reported that the guest shut itself down */
     bool received;          /* the target was seen to receive it: the migration is Ferry's */
-    bool start_told;        /* observed: the event of its copy's start came */
+    bool start_told;        /* the event of its copy's start came */
     bool postcopy_ordered;  /* the guest may run there at any moment */
     uint64_t tried;         /* remedies, as bits by enum decision */
     int64_t ordered_ms;     /* monotonic: the last remedy; 0: none */
