@@ -441,12 +441,9 @@ static bool is_due(struct job *job, struct moment now, struct effects *fx)
 
 void recovery_await_call(struct job *job, const char *text, struct moment now, struct effects *fx)
 {
-    if (job->recovery.state == RECOVERY_EXHAUSTED)
-        return;
-    if (job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms)
-        show(job, RECOVERY_EXHAUSTED, text, now, fx);
-    else
-        show(job, RECOVERY_WATCHING, text, now, fx);
+    bool over = job->recovery.state != RECOVERY_NONE && now.mono_ms >= job->recovery.ends_ms;
+    if (job->recovery.state != RECOVERY_EXHAUSTED)
+        show(job, over ? RECOVERY_EXHAUSTED : RECOVERY_WATCHING, text, now, fx);
 }
 
 /* Both sides are alive and reachable. */
@@ -464,7 +461,8 @@ static void mend(struct fleet *f, struct job *job, enum recovery_plan plan, int6
         return;
     if (plan == RECOVER_WATCH) {
         watch(f, job, stable_ms, now, fx);
-    } else if (plan == RECOVER_PAUSE && !job->recovery.paused) {
+    } else if ((plan == RECOVER_PAUSE && !job->recovery.paused) ||
+               job->recovery.refused >= RECOVERY_REFUSALS) {
         show(job, RECOVERY_PAUSING,
              "The source does not know that the post-copy stream is dead; closing it", now, fx);
         pause_stream(f, job, now, fx);
@@ -502,6 +500,8 @@ void recovery_called(struct job *job, const struct err *err, struct moment now, 
     (void)fx;
     bool was_try = job->recovery.state == RECOVERY_RESUMING;
     job->recovery.answered_ms = now.mono_ms;
+    bool refused = was_try && err->hv_code == RECOVERY_REFUSED;
+    job->recovery.refused = refused ? job->recovery.refused + 1 : 0;
     if (was_try && err->code != ERR_NONE) {
         enter(job, RECOVERY_WAITING, now);
         bool cheap =

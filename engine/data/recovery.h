@@ -12,7 +12,8 @@
  *           when it was measured to be quiet (stream.h) or the source's QEMU says that it is
  *           broken. What cannot be measured for a minute is paged, and an operator decides.
  *   PAUSE   the target knows that the stream is dead, the source does not: end the stream first
- *   RESUME  both know: resume
+ *   RESUME  both know: resume. Where libvirt refuses that twice as the source's QEMU has a stream
+ *           "still running", which may hang in an attempt that broke, it is ended as for PAUSE
  *   GONE    one side is proven gone: irrecoverable, both domains are left as they are
  *   BLIND   a host is unreachable: not known, observed further
  */
@@ -31,8 +32,10 @@ enum {
     RECOVERY_PATH_MS = 3000,     /* after a dead path it is probed again */
     RECOVERY_ANSWER_MS = 10000,  /* a probe's answer is awaited for so long */
     RECOVERY_DEATH_MS = 10000,   /* a daemon that ends so soon after an answer was ended by it */
-    RECOVERY_DOUBT_MS = 100000,  /* path dead for so long: one attempt nevertheless. A firewall may
-                                    allow the stream's own port only */
+    RECOVERY_REFUSED = 55, /* libvirt's error OPERATION_INVALID; the state is passing at times */
+    RECOVERY_REFUSALS = 2, /* so often in a row: the source's stream is ended */
+    RECOVERY_DOUBT_MS = 100000, /* path dead for so long: one attempt nevertheless. A firewall may
+                                   allow the stream's own port only */
 };
 
 enum recovery_plan {

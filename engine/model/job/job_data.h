@@ -141,6 +141,7 @@ struct job_recovery { /* of a broken post-copy: engine/data/recovery.h */
     int64_t tried_ms;         /* monotonic: the newest attempt; 0: none */
     int64_t answered_ms;      /* monotonic: answer to the newest order */
     bool paused, killed;      /* the stream was ended, on the source, on the target */
+    unsigned refused;         /* attempts in a row: not in a state to be resumed */
     bool forced;           /* an operator decided that a stream is dead that cannot be measured */
     enum hv_path path;     /* to the target, by the last probe of the source's helper */
     int64_t path_ms;       /* monotonic: of that probe; 0: none for the next attempt */
