@@ -210,6 +210,7 @@ static bool open_exporter(struct appliance *a, const struct appliance_options *o
         .state_dir = state_dir(a, options),
         .reload = {&a->answers, on_reload_request},
         .logs = {analyzer_worker(a->analyzer), read_log},
+        .change = {a->cells, cells_may_change},
     };
     a->exporter = exporter_new(&config, &parts, err);
     if (a->exporter == NULL && err->code == ERR_LOCKED && a->simulate != NULL &&
@@ -241,8 +242,7 @@ static bool open_store(struct appliance *a, const char *place, struct err *err)
 static bool open_parts(struct appliance *a, const struct appliance_options *options,
                        struct err *err)
 {
-    (void)open_store(a, store_place(a, options), err);
-    if (a->store == NULL)
+    if (!open_store(a, store_place(a, options), err))
         return false;
     a->store->ops->set_retention(a->store, &a->config->retention);
     a->recorder = recorder_new(a->store, err);
@@ -375,7 +375,8 @@ static const char *cells_changed(struct appliance *a)
     struct engine_stats engine;
     engine_stats(a->engine, &engine);
     cells_note_busy(a->cells, engine.active_jobs > 0);
-    return engine.is_fenced ? "another appliance has taken a cell" : cells_restart(a->cells);
+    bool has_lost = engine.is_fenced && cells_held(a->cells)->n > 0; /* a standby has nothing */
+    return has_lost ? "another appliance has taken a cell" : cells_restart(a->cells);
 }
 
 static void take_config(struct appliance *a, struct reload_result *result)
@@ -540,11 +541,10 @@ static void listen_text(const struct appliance *a, struct buf *out)
 
 static void log_started(const struct appliance *a)
 {
-    OWNED_TEXT address = NULL;
     struct buf text;
     buf_init(&text, 4096);
     listen_text(a, &text);
-    address = buf_take(&text);
+    OWNED_TEXT address = buf_take(&text);
     LOG(INFO, "serving", FIELD_TEXT(ADDRESS, address), FIELD_I64(COUNT, a->n_hosts),
         FIELD_TEXT(VERSION, FERRY_VERSION),
         FIELD_TEXT(TEXT, a->simulate != NULL ? "simulated hosts" : "libvirt hosts"));

@@ -419,6 +419,19 @@ struct hv_permit cells_permit(struct cells *c)
     return (struct hv_permit){c, may_order};
 }
 
+bool cells_may_change(void *cells, struct err *err)
+{
+    struct cells *c = cells;
+    if (c == NULL || c->held.n > 0)
+        return true;
+    (void)pthread_mutex_lock(&c->lock);
+    const struct lease_view view = {
+        .self = c->config.name, .rows = c->status.leases, .n_rows = c->status.n_leases};
+    (void)lease_refuse_standby(&view, c->status.appliances, c->status.n_appliances, err);
+    (void)pthread_mutex_unlock(&c->lock);
+    return false;
+}
+
 bool cells_start(struct cells *c, struct store *store, struct err *err)
 {
     c->store = store;

@@ -32,6 +32,9 @@ const char *cells_name(const struct cells *c); /* of the appliance */
 const struct fleet_cells *cells_held(const struct cells *c);
 void cells_sharing(const struct cells *c, struct store_sharing *out_sharing);
 struct hv_permit cells_permit(struct cells *c);
+/* May clients change objects here (struct exporter_change)? False: this appliance is a standby; err
+ * says who holds the cells, as the store said last. cells NULL: always. Any thread. */
+bool cells_may_change(void *cells, struct err *err);
 
 MUST_CHECK bool cells_start(struct cells *c, struct store *store, struct err *err);
 /* `is_busy`: migrations are under way. */

@@ -1,6 +1,7 @@
 /* lease.c - see lease.h. */
 #include "engine/lease.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -63,4 +64,35 @@ size_t lease_to_give(const struct lease_view *view)
         if (is_free(&view->rows[i]))
             return view->n_mine; /* the others have something to take already */
     return view->n_mine - 1;
+}
+
+static const char *address_of(const struct store_appliance *appliances, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(appliances[i].name, name) == 0)
+            return appliances[i].address;
+    return "";
+}
+
+bool lease_refuse_standby(const struct lease_view *view, const struct store_appliance *appliances,
+                          size_t n_appliances, struct err *err)
+{
+    char text[ERR_TEXT_MAX];
+    size_t used = (size_t)snprintf(text, sizeof text, "this appliance is a standby");
+    for (size_t i = 0; i < view->n_rows && used < sizeof text; i++) {
+        const struct store_lease *row = &view->rows[i];
+        const char *at = address_of(appliances, n_appliances, row->owner);
+        size_t left = sizeof text - used;
+        int n;
+        if (is_free(row))
+            n = snprintf(text + used, left, "; cell '%s' is held by nobody", row->cell);
+        else if (strcmp(row->owner, view->self) == 0)
+            n = snprintf(text + used, left, "; cell '%s' is being taken over: try again",
+                         row->cell);
+        else
+            n = snprintf(text + used, left, "; cell '%s' is held by '%s'%s%s%s", row->cell,
+                         row->owner, at[0] != '\0' ? " (" : "", at, at[0] != '\0' ? ")" : "");
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return err_set(err, ERR_UNREACHABLE, "%s", text);
 }

@@ -62,5 +62,9 @@ size_t lease_to_take(const struct lease_view *view, const struct lease_times *t)
 /* The cell (of mine) to hand over, since this appliance has more than its share and all cells are
  * held; n_mine: none. */
 size_t lease_to_give(const struct lease_view *view);
+/* Fills err (ERR_UNREACHABLE) with what a client of an appliance without cells needs to know: who
+ * holds each cell, and where that one is reached. Returns false. */
+bool lease_refuse_standby(const struct lease_view *view, const struct store_appliance *appliances,
+                          size_t n_appliances, struct err *err);
 
 #endif

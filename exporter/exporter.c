@@ -211,6 +211,21 @@ void serve_readyz(const struct api_call *call, struct http_reply *out_reply)
 
 /* ---- lifecycle ---- */
 
+/* Before a handler looks at it: a standby has neither the objects nor the hosts to judge it by. */
+static bool is_held_elsewhere(struct exporter *x, const struct http_route *route,
+                              const struct http_request *request, struct http_reply *out_reply)
+{
+    struct route_action storage;
+    struct err err = {0};
+    struct access_action action = route_action(route, request->ns, &storage);
+    if (x->change.may == NULL || action.resource == NULL ||
+        !access_is_change(access_rule_find(&action)) || strcmp(route->method, "GET") == 0 ||
+        x->change.may(x->change.ctx, &err))
+        return false;
+    reply_refusal(out_reply, 503, err.text);
+    return true;
+}
+
 static void serve(void *ctx, const struct http_route *route, const struct http_request *request,
                   const char *allow, struct http_reply *out_reply)
 {
@@ -219,6 +234,8 @@ static void serve(void *ctx, const struct http_route *route, const struct http_r
         return;
     }
     struct exporter *x = ctx;
+    if (is_held_elsewhere(x, route, request, out_reply))
+        return;
     const struct versions *versions = exporter_versions(x);
     struct api_call call = {.x = x,
                             .kind = route->kind,
@@ -314,6 +331,7 @@ struct exporter *exporter_new(const struct exporter_config *config,
     x->store = parts->store;
     x->reload = parts->reload;
     x->logs = parts->logs;
+    x->change = parts->change;
     TEXT_SET(x->version, config->version);
     TEXT_SET(x->query_place, config->query_place != NULL ? config->query_place : parts->state_dir);
     x->is_stored = parts->state_dir != NULL;

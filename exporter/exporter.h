@@ -36,6 +36,12 @@ struct exporter_logs {
     bool (*read)(void *ctx, const char *node, const char *guest, struct buf *out,
                  struct err *err); /* NULL: there are none */
 };
+/* May objects be changed here, or does another appliance hold them? False: err says who, for the
+ * client. Any thread; quick. */
+struct exporter_change {
+    void *ctx;
+    bool (*may)(void *ctx, struct err *err); /* NULL: always */
+};
 struct exporter_parts { /* borrowed */
     const struct clock *clock;
     struct engine_requests requests;
@@ -43,6 +49,7 @@ struct exporter_parts { /* borrowed */
     const char *state_dir; /* for a certificate that Ferry makes itself, and queries; NULL: none */
     struct exporter_reload reload;
     struct exporter_logs logs;
+    struct exporter_change change;
 };
 
 struct exporter;

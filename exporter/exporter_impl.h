@@ -25,6 +25,7 @@ struct exporter {
     struct store *store;
     struct exporter_reload reload;
     struct exporter_logs logs;
+    struct exporter_change change;
     char version[EXPORTER_VERSION_MAX];
     bool kubevirt_metrics;
     char query_place[EXPORTER_PATH_MAX];              /* "": none */

@@ -183,6 +183,7 @@ void place_open(struct place *p, const struct access_config *access)
         NULL,
         NULL,
         {NULL, NULL},
+        {NULL, NULL},
         {NULL, NULL}};
     p->x = exporter_new(&config, &parts, &err);
     if (p->x == NULL)

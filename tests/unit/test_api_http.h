@@ -137,7 +137,8 @@ static inline int rig_up_at(void **state, const struct clock *clock)
                                          &rig->store,
                                          NULL,
                                          {NULL, fake_reload},
-                                         {NULL, fake_log}};
+                                         {NULL, fake_log},
+                                         {NULL, NULL}};
     rig->x = exporter_new(&config, &parts, &err);
     if (rig->x == NULL)
         fail_msg("%s", err.text);

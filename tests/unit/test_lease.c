@@ -169,6 +169,40 @@ static void nothing_is_given_away_in_the_middle_of_a_migration(void **state)
     assert_int_equal(lease_to_give(&view), 2);
 }
 
+static void a_standby_tells_who_holds_each_cell_and_where(void **state)
+{
+    (void)state;
+    const struct store_appliance appliances[] = {{.name = "a1", .address = "https://a1:9443"},
+                                                 {.name = "a2"}};
+    const struct store_lease rows[] = {
+        {.cell = "default", .owner = "a1", .left_ms = 5000},
+        {.cell = "rack-2", .owner = "a2", .left_ms = 5000},
+        {.cell = "rack-3", .left_ms = 0},
+        {.cell = "rack-4", .owner = "a3", .left_ms = 5000},
+    };
+    struct lease_view view = {.self = "a3", .rows = rows, .n_rows = 1};
+    struct err err = {0};
+    assert_false(lease_refuse_standby(&view, appliances, 2, &err));
+    assert_int_equal(err_http_status(err.code), 503);
+    assert_string_equal(err.text, "this appliance is a standby; cell 'default' is held by 'a1' "
+                                  "(https://a1:9443)");
+    view.n_rows = 4;
+    err = (struct err){0};
+    assert_false(lease_refuse_standby(&view, appliances, 2, &err));
+    assert_non_null(strstr(err.text, "cell 'rack-2' is held by 'a2'; "));
+    assert_non_null(strstr(err.text, "cell 'rack-3' is held by nobody; "));
+    assert_non_null(strstr(err.text, "cell 'rack-4' is being taken over: try again"));
+
+    struct store_lease many[STORE_CELLS_MAX]; /* the text is cut, not overrun */
+    for (size_t i = 0; i < STORE_CELLS_MAX; i++)
+        many[i] = rows[0];
+    view.rows = many;
+    view.n_rows = STORE_CELLS_MAX;
+    err = (struct err){0};
+    assert_false(lease_refuse_standby(&view, appliances, 2, &err));
+    assert_int_equal(strlen(err.text), ERR_TEXT_MAX - 1);
+}
+
 TEST_FILE(test_lease)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +212,7 @@ TEST_FILE(test_lease)
         cmocka_unit_test(cells_are_shared_evenly_whoever_comes_and_goes),
         cmocka_unit_test(a_cell_that_nobody_takes_is_anybodys_in_the_end),
         cmocka_unit_test(nothing_is_given_away_in_the_middle_of_a_migration),
+        cmocka_unit_test(a_standby_tells_who_holds_each_cell_and_where),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
