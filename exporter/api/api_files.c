@@ -41,7 +41,7 @@ static const char *const links[] = {
     "http://{{ or $labels.instance \"127.0.0.1:9178\" }}/",
     "http://${__data.fields.instance}/",
     "http://${__field.labels.instance}/",
-    "http://127.0.0.1:9178/postmortem/",
+    "http://127.0.0.1:9178/migration/",
 };
 
 /* The first link in the text, and where it ends before its path; NULL: none. */
@@ -117,6 +117,35 @@ static void serve_link(const struct api_call *call, const char *view, const char
     reply_buf(out_reply, 200, &text);
     out_reply->type = "text/html; charset=utf-8";
 }
+/* Of another form than a name of Kubernetes: not in a page, also not as text. */
+static bool is_name(const char *text)
+{
+    return *text != '\0' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == strlen(text);
+}
+
+/* For alerts, dashboards and exemplars. It tells nothing but where to look, so it needs no role in
+ * the namespace; a client that does not follow it reads the address. */
+void serve_migration_link(const struct api_call *call, struct http_reply *out_reply)
+{
+    const char *ns = call->request->ns, *name = call->request->name;
+    bool has_page = served_file_find("exporter/page", "missing.html") == NULL;
+    const char *view = has_page ? "#/migration" : "postmortem";
+    struct buf text;
+    if (!is_name(ns) || !is_name(name)) {
+        struct err err = {0};
+        err_set(&err, ERR_NOT_FOUND, "no migration has such a name");
+        reply_err(out_reply, &err, KIND_NONE, NULL);
+        return;
+    }
+    buf_init(&text, EXPORTER_PAGE_MAX);
+    buf_addf(&text,
+             "<!doctype html><html lang=\"en\"><title>%s</title><meta http-equiv=\"refresh\" "
+             "content=\"0;url=../../%s/%s/%s\"><p><a href=\"../../%s/%s/%s\">%s</a></p></html>\n",
+             name, view, ns, name, view, ns, name, name);
+    reply_buf(out_reply, 200, &text);
+    out_reply->type = "text/html; charset=utf-8";
+}
+
 void serve_runbook(const struct api_call *call, struct http_reply *out_reply)
 {
     serve_link(call, "runbook", "docs/runbooks", out_reply);

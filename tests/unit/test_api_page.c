@@ -124,6 +124,14 @@ static void a_browser_is_led_to_the_view_of_a_document(void **state)
     assert_int_equal(a.status, 404);
     assert_null(strstr(a.head, "text/html"));
     answer_fini(&a);
+    a = ask(*state, "GET", "/migration/prod/m1.x-2", "", NULL); /* of an alert; need not exist */
+    assert_int_equal(a.status, 200);
+    assert_non_null(strstr(a.body, "content=\"0;url=../../#/migration/prod/m1.x-2\""));
+    answer_fini(&a);
+    a = ask(*state, "GET", "/migration/prod/%22%3E%3Cb%3E", browser, NULL);
+    assert_int_equal(a.status, 404);
+    assert_null(strstr(a.head, "text/html"));
+    answer_fini(&a);
     a = ask(*state, "GET", "/runbooks/FerryDown", "Accept: */*\r\n", NULL);
     assert_memory_equal(a.body, "# FerryDown", 11);
     answer_fini(&a);
