@@ -4,10 +4,11 @@ import { Fragment, html } from './lib.js';
 import { polls } from './live.js';
 import { Act, say } from './parts.js';
 import { can } from './rights.js';
-import { ferry, isFinal, isMoving, source, state, target } from './story.js';
+import { ferry, isFinal, isMoving, isObserved, source, state, target } from './story.js';
 
 export function Abort({ vmim }) {
   const { namespace: ns, name } = vmim.metadata, mode = state(vmim).mode;
+  if (isObserved(vmim)) return null;
   // A post-copy cannot be aborted: the guest already runs on the target.
   if (isFinal(vmim) || mode === 'PostCopy' || !can('abort', ns) || state(vmim).abortRequested) return null;
   const what = isMoving(vmim) ? `The guest stays on ${source(vmim)} and goes on running. What was copied so far is thrown away.`
@@ -18,7 +19,7 @@ export function Abort({ vmim }) {
 
 export function Recover({ vmim }) {
   const { namespace: ns, name } = vmim.metadata, f = ferry(vmim);
-  if (isFinal(vmim) || !f.recovering || !can('recover', ns)) return null;
+  if (isFinal(vmim) || isObserved(vmim) || !f.recovering || !can('recover', ns)) return null;
   return html`<${Act} label="Recover" title=${`Resume the post-copy of ${vmim.spec.vmiName} again?`}
     text=${`Ferry resumes the broken stream from ${source(vmim)} to ${target(vmim)} again. The guest stays paused until that works.`} verb="Recover"
     run=${() => send('POST', at.sub(ns, name, 'recover'), { value: {} })} done=${`${name}: recovery requested`}/>`;
@@ -27,6 +28,7 @@ export function Recover({ vmim }) {
 export function Resolve({ vmim }) {
   const { namespace: ns, name } = vmim.metadata, f = ferry(vmim);
   if (isFinal(vmim) || !isMoving(vmim) || !can('resolve', ns)) return null;
+  if (isObserved(vmim) && !f.resolving) return null;
   if (!f.resolving && !f.recovering && !['internal-error', 'outcome-unproven', 'unconfirmed'].includes(f.pending?.reason)) return null;
   return html`<${Act} label="Resolve…" tone="danger-quiet" title=${`Where is ${vmim.spec.vmiName}?`} danger verb="Resolve"
     text=${['Operator override: Ferry cannot verify this. If the guest runs elsewhere, two copies may run.', 'Inspect both hosts first.']}

@@ -74,6 +74,9 @@ export function useLoaded(load, keys, everyMs = 0) {
 export const Badge = ({ tone = 'calm', children }) => html`<span class=${`badge ${tone}`}>${children}</span>`;
 export const Bar = ({ value, label, tone = '' }) => html`<progress class=${tone} max="1" value=${value ?? undefined} aria-label=${label}></progress>`;
 export const Problem = ({ error, what }) => error && html`<p class="problem" role="alert">${what ? `${what}: ` : ''}${error.message}</p>`;
+// An observed migration: who manages it, and the command that would help it.
+export const Manager = ({ name }) => html`<${Badge}>observed, manager: ${name}<//>`;
+export const Command = ({ advice }) => advice?.command && html`<p>On <${NodeLink} name=${advice.node}/>: <code>${advice.command}</code></p>`;
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 export const Facts = ({ rows }) => html`<dl class="facts">${rows.filter((row) => row && ![undefined, null, false, ''].includes(row[1]))
     .map(([name, value]) => html`<${Fragment} key=${name}><dt>${name}</dt><dd>${value}</dd><//>`)}</dl>`;

@@ -5,9 +5,12 @@ import { about, bytes, duration, ms, now, rate, until, words } from './format.js
 export const ferry = (vmim) => vmim.status?.ferry ?? {};
 export const state = (vmim) => vmim.status?.migrationState ?? {};
 export const isFinal = (vmim) => vmim.status?.phase === 'Succeeded' || vmim.status?.phase === 'Failed';
+// Started by somebody else: Ferry gives no order about it, whoever asks.
+export const isObserved = (vmim) => ferry(vmim).origin === 'observed';
+export const manager = (vmim) => ferry(vmim).managedBy || 'unknown';
 export const isMoving = (vmim) => !isFinal(vmim) && ferry(vmim).handedOff !== undefined;
 export const isWaiting = (vmim) => !isFinal(vmim) && !isMoving(vmim);
-export const isTrouble = (vmim) => !isFinal(vmim) && (ferry(vmim).recovering || ferry(vmim).resolving
+export const isTrouble = (vmim) => !isFinal(vmim) && (ferry(vmim).recovering || ferry(vmim).resolving || ferry(vmim).advice
   || ['stream-stalled', 'recovery', 'internal-error', 'unconfirmed', 'outcome-unproven'].includes(ferry(vmim).pending?.reason));
 export const source = (vmim) => state(vmim).sourceNode ?? '';
 export const target = (vmim) => state(vmim).targetNode ?? vmim.spec?.addedNodeSelector?.['kubernetes.io/hostname'] ?? '';
@@ -31,10 +34,12 @@ export function progress(vmim) {
 export function badge(vmim) {
   const f = ferry(vmim);
   if (isFinal(vmim)) return [outcome(vmim), { succeeded: 'good', aborted: 'calm' }[outcome(vmim)] ?? 'bad'];
+  if (f.recovering && isObserved(vmim)) return ['post-copy broken', 'bad'];
   if (f.recovering) return [['recovery-exhausted', 'unknown'].includes(f.recovery?.state) ? f.recovery.state : 'recovering', 'bad'];
   if (f.pending?.reason === 'stream-stalled') return ['stalled', 'bad'];
   if (f.resolving) return ['resolving', 'warn'];
   if (f.pending?.reason === 'internal-error') return ['frozen', 'bad'];
+  if (f.advice) return ['needs help', 'warn'];
   if (state(vmim).abortRequested) return ['aborting', 'warn'];
   return [vmim.status?.phase ?? '', isMoving(vmim) ? 'busy' : 'calm'];
 }
@@ -48,7 +53,7 @@ const MODES = {
 export function doing(vmim) {
   const f = ferry(vmim), s = f.sample;
   if (isWaiting(vmim)) return f.pending ? f.pending.message : 'Waits for its turn.';
-  if (f.recovering || f.pending) return f.pending?.message ?? 'A broken post-copy is being resumed.';
+  if (f.recovering || f.pending) return f.pending?.message ?? (isObserved(vmim) ? 'Its post-copy is broken; who started it must resume it.' : 'A broken post-copy is being resumed.');
   if (f.resolving) return 'The outcome is being determined from both hosts.';
   if (!s) return `The ${vmim.status?.phase === 'Running' ? 'transfer begins' : 'target prepares'}.`;
   const text = `${bytes(s.remainingBytes)} remaining of ${bytes(s.totalBytes)} at ${rate(s.transferRateBytesPerSecond)}`;
@@ -62,6 +67,7 @@ export function ending(vmim) {
   if (isWaiting(vmim)) {
     return f.pending?.deadline ? [`Fails if it still waits at ${until(f.pending.deadline)}.`, 'calm'] : ['Begins when its turn comes.', 'calm'];
   }
+  if (isObserved(vmim) && f.recovering) return ['Who started it must resume it.', 'bad'];
   if (f.pending?.reason === 'recovery' || f.recovering)
     return [f.recovery?.until ? `Attempts end ${until(f.recovery.until)}; afterwards an operator decides.` : 'An operator must decide.', 'bad'];
   if (f.etaMs !== undefined) {
@@ -105,10 +111,14 @@ export function failure(vmim, verdict) {
   return v?.cause ? `${words(v.cause)} (${v.plane ? `${words(v.plane)} plane, ` : ''}${v.confidencePercent} % sure)${reason ? `: ${reason}` : ''}` : reason || 'No reason was recorded.';
 }
 
+// What Ferry would do if the migration were its own; it does nothing. The command is shown beside it (advice.command).
+const observedAdvice = ({ advice: a }) => (a ? [`${a.text.replace(/\.?$/, '.')} ${a.help ?? ''}`.trim()] : []);
+
 // What to do, as sentences.
 export function advice(vmim, verdict) {
   const f = ferry(vmim), out = [], v = verdict ?? f.verdict;
-  if (f.recovering && f.recovery?.state === 'recovery-exhausted') out.push('Repair the path between the hosts, then Recover. Resolve only when you have seen on both hosts where the guest is.');
+  if (isObserved(vmim) && !isFinal(vmim)) out.push(...observedAdvice(f));
+  else if (f.recovering && f.recovery?.state === 'recovery-exhausted') out.push('Repair the path between the hosts, then Recover. Resolve only when you have seen on both hosts where the guest is.');
   else if (f.recovering) out.push('Ferry resumes it. Repair the path between the hosts; do not destroy either half.');
   else if (f.pending?.reason === 'outcome-unproven') out.push('Bring the unreachable host back, or look at both hosts and Resolve.');
   else if (f.pending?.reason === 'stream-stalled') out.push('Check the network between the hosts; the message says what Ferry does.');

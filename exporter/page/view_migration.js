@@ -8,9 +8,9 @@ import { at, get } from './api.js';
 import { bytes, clock, dateTime, duration, ms, rate, until, when, words } from './format.js';
 import { Fragment, html, useMemo, useState } from './lib.js';
 import { keyOf, migrations } from './live.js';
-import { Badge, Bar, DocLink, Empty, Facts, GuestLink, NodeLink, Problem, Route, Section, Table, useLoaded, useTold } from './parts.js';
+import { Badge, Bar, Command, DocLink, Empty, Facts, GuestLink, Manager, NodeLink, Problem, Route, Section, Table, useLoaded, useTold } from './parts.js';
 import { Plot } from './plot.js';
-import { advice, badge, doing, endedAt, ending, failure, ferry, isFinal, isMoving, isWaiting, outcome, progress, safety, source, state, target } from './story.js';
+import { advice, badge, doing, endedAt, ending, failure, ferry, isFinal, isMoving, isObserved, isWaiting, manager, outcome, progress, safety, source, state, target } from './story.js';
 
 const RECORD_MS = 5000, OBJECT_MS = 4000;
 
@@ -136,8 +136,9 @@ function Answers({ vmim, verdict }) {
       : html`${f.pending && html`<${Badge} tone=${f.recovering ? 'bad' : 'calm'}>${words(f.pending.reason)}<//> `}${doing(vmim)}`],
     failed && ['Why it failed', html`<span class="bad-text">${failed}</span>`],
     end && [isWaiting(vmim) ? 'Until when' : 'Will it finish', html`<span class=${end[1] === 'bad' ? 'bad-text' : ''}>${end[0]}</span>`],
+    isObserved(vmim) && ['Managed by', `${manager(vmim)}: Ferry observes it and gives no order about it, so nothing can be aborted or recovered here`],
     ['Is the guest safe', html`<span class=${safeTone === 'bad' ? 'bad-text' : safeTone === 'good' ? 'good-text' : ''}>${safe}</span>`],
-    todo.length > 0 && ['What to do', todo.map((line) => html`<div>${line}</div>`)],
+    todo.length > 0 && ['What to do', html`${todo.map((line) => html`<div>${line}</div>`)}${!isFinal(vmim) && html`<${Command} advice=${f.advice}/>`}`],
     !isFinal(vmim) && f.monitor && ['Last decision', html`${f.monitor.text} <span class="dim">(${when(f.monitor.at)})</span>`],
     f.recovery && ['Recovery', `${f.recovery.state}, ${f.recovery.tries} attempts${f.recovery.path ? `, ${f.recovery.path}` : ''}${f.recovery.until ? `, until ${until(f.recovery.until)}` : ''}`],
     f.remedy && ['Remedy', f.remedy],
@@ -165,7 +166,7 @@ export function Migration({ ns, name }) {
   if (vmim === null) return html`<${Recorded} ns=${ns} name=${name} record=${record.value} verdict=${whole} names=${names}/>`;
   const [word, tone] = badge(vmim);
   return html`<div class="title"><h1><${GuestLink} ns=${ns} name=${vmim.spec.vmiName}/> ${(source(vmim) || target(vmim)) && html`<${Route} from=${source(vmim)} to=${target(vmim)}/>`}</h1>
-      <${Badge} tone=${tone}>${word}<//>${state(vmim).mode && html`<${Badge}>${state(vmim).mode}<//>`}<span class="right"><${Acts} vmim=${vmim}/></span></div>
+      <${Badge} tone=${tone}>${word}<//>${state(vmim).mode && html`<${Badge}>${state(vmim).mode}<//>`}${isObserved(vmim) && html`<${Manager} name=${manager(vmim)}/>`}<span class="right"><${Acts} vmim=${vmim}/></span></div>
     <p class="dim">${name} in ${ns}; requested ${when(vmim.metadata.creationTimestamp)} by ${ferry(vmim).requester} (${words(ferry(vmim).origin)}), ${words(vmim.spec.priority ?? 'default')}
       ${isEnded && html`; <a href=${at.report(ns, name)}>post-mortem page</a>`}</p>
     <${Answers} vmim=${vmim} verdict=${whole}/>

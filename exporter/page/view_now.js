@@ -4,10 +4,10 @@ import { Acknowledge, Acts } from './acts.js';
 import { ago, bytes, duration, ms, now, rate, until, when, words } from './format.js';
 import { Fragment, html, useState } from './lib.js';
 import { keyOf, migrations, polls } from './live.js';
-import { Badge, Bar, DocLink, Empty, GuestLink, NodeLink, Route, Section, Table, to, useLoaded, useTold } from './parts.js';
+import { Badge, Bar, Command, DocLink, Empty, GuestLink, Manager, NodeLink, Route, Section, Table, to, useLoaded, useTold } from './parts.js';
 import { Plot } from './plot.js';
 import { canQuery, me } from './rights.js';
-import { badge, dirtyRate, doing, endedAt, ending, ferry, isMoving, isTrouble, isWaiting, outcome, progress, safety, source, state, target } from './story.js';
+import { advice, badge, dirtyRate, doing, endedAt, ending, ferry, isMoving, isObserved, isTrouble, manager, isWaiting, outcome, progress, safety, source, state, target } from './story.js';
 
 const CARDS_MAX = 12, ROWS_MAX = 200;
 const guestOf = (vmim) => ({ ns: vmim.metadata.namespace, name: vmim.spec.vmiName });
@@ -39,8 +39,9 @@ function Incident({ incident }) {
 function Trouble({ vmim }) {
   const [word, tone] = badge(vmim), [safe] = safety(vmim), end = ending(vmim);
   return html`<article class=${`card ${tone === 'warn' ? 'warn' : 'bad'}`}>
-    <div class="line"><${Badge} tone=${tone}>${word}<//> <strong><a href=${link(vmim)}>${vmim.spec.vmiName}</a></strong> <${Route} from=${source(vmim)} to=${target(vmim)}/></div>
+    <div class="line"><${Badge} tone=${tone}>${word}<//> <strong><a href=${link(vmim)}>${vmim.spec.vmiName}</a></strong> <${Route} from=${source(vmim)} to=${target(vmim)}/>${isObserved(vmim) && html` <${Manager} name=${manager(vmim)}/>`}</div>
     <p>${doing(vmim)}</p><p><b>Guest:</b> ${safe} ${end && end[0]}</p>
+    ${isObserved(vmim) && html`${advice(vmim).map((line) => html`<p><b>What to do:</b> ${line}</p>`)}<${Command} advice=${ferry(vmim).advice}/>`}
     <div class="line"><a href=${link(vmim)}>Details</a><span class="right"><${Acts} vmim=${vmim}/></span></div></article>`;
 }
 
@@ -62,7 +63,7 @@ export function Moving({ vmim }) {
   const [word, tone] = badge(vmim), end = ending(vmim), done = progress(vmim), f = ferry(vmim), trace = migrations.traces.get(keyOf(vmim));
   const modes = (f.modeHistory ?? []).slice(1).map((m) => ({ at: ms(m.at), label: m.mode, tone: 'mode' }));
   return html`<article class="card moving"><div class="line"><strong><a href=${link(vmim)}>${guestOf(vmim).ns !== 'default' ? `${guestOf(vmim).ns}/` : ''}${vmim.spec.vmiName}</a></strong>
-      <${Route} from=${source(vmim)} to=${target(vmim)}/> <${Badge} tone=${tone}>${state(vmim).mode || word}<//><span class="right"><${Acts} vmim=${vmim}/></span></div>
+      <${Route} from=${source(vmim)} to=${target(vmim)}/> <${Badge} tone=${tone}>${state(vmim).mode || word}<//>${isObserved(vmim) && html` <${Manager} name=${manager(vmim)}/>`}<span class="right"><${Acts} vmim=${vmim}/></span></div>
     <div class="line"><${Bar} value=${done} label=${`memory of ${vmim.spec.vmiName} copied`}/><b class="percent">${done === null ? '' : `${Math.floor(done * 100)} %`}</b>
       <span class=${end?.[1] === 'bad' ? 'bad-text' : ''}>${end?.[0]}</span></div>
     <${Numbers} vmim=${vmim}/>
@@ -76,7 +77,7 @@ export function Moving({ vmim }) {
 const movingColumns = [
   { name: 'Guest', cell: (v) => html`<a href=${link(v)}>${v.spec.vmiName}</a>` },
   { name: 'Route', cell: (v) => html`<${Route} from=${source(v)} to=${target(v)}/>` },
-  { name: 'Mode', cell: (v) => state(v).mode ?? v.status.phase },
+  { name: 'Mode', cell: (v) => html`${state(v).mode ?? v.status.phase}${isObserved(v) && html` <${Manager} name=${manager(v)}/>`}` },
   { name: 'Copied', cell: (v) => html`<${Bar} value=${progress(v)} label="copied"/>` },
   { name: 'Remaining', num: true, cell: (v) => bytes(ferry(v).sample?.remainingBytes) },
   { name: 'Bandwidth', num: true, cell: (v) => rate(ferry(v).sample?.transferRateBytesPerSecond) },

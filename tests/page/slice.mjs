@@ -80,6 +80,32 @@ await test('a node says what its libvirt and QEMU cannot do, and what Ferry does
   check(status.ferry.warnings.length > 0, 'the API has them');
 });
 
+// What exporter/api/api_migration.c says of a migration that Nova started and that does not converge.
+await test('a migration of somebody else is shown with its manager and advice, and has no button', async () => {
+  const one = await browser.tab('about:blank', { token }), own = await appliance.get('apis/kubevirt.io/v1/namespaces/default/virtualmachineinstancemigrations/web-1');
+  const { pending: _, monitor: __, ...known } = own.status.ferry;
+  const observed = (name, more) => ({ ...own, metadata: { ...own.metadata, name, uid: name }, spec: { vmiName: `guest-${name}` },
+    status: { ...own.status, ferry: { ...known, origin: 'observed', requester: 'unknown', managedBy: 'nova', ...more } } });
+  const advice = { name: 'max-downtime', text: 'it does not converge', help: 'Allow a longer downtime, so that it can end.', node: 'ferry-b', command: 'virsh migrate-setmaxdowntime guest-observed-2 900' };
+  const items = [observed('observed-1', {}), observed('observed-2', { advice }), observed('observed-3', { recovering: true })];
+  await one.route(/virtualmachineinstancemigrations\?/, (route) => (route.request().url().includes('watch=1') ? undefined : route.fulfill({ json: { items, metadata: { resourceVersion: '1' } } })));
+  await one.goto(`${appliance.https}/`);
+  await until('its manager', async () => /observed, manager: nova/.test(await one.locator('article.moving', { hasText: 'guest-observed-1' }).innerText()));
+  const trouble = await one.locator('article', { hasText: 'guest-observed-2' }).innerText();
+  check(trouble.includes(advice.help) && trouble.includes(`On ferry-b: ${advice.command}`), trouble);
+  check(!/recovering|Ferry resumes|then Recover/.test(await one.locator('main').innerText()), 'nothing is promised');
+  check((await one.locator('main').getByRole('button', { name: /Abort|Recover|Resolve/ }).count()) === 0, 'no button on Now');
+  check((await faults(one)).length === 0, (await faults(one)).join('; '));
+  if (process.env.OBSERVED_PICTURE) await one.screenshot({ path: `${process.env.OBSERVED_PICTURE}-now.png` });
+  await one.goto(`${appliance.https}/#/migration/default/observed-2`);
+  await until('the command', has(one, advice.command));
+  check(await has(one, 'nova: Ferry observes it')(), 'who manages it');
+  check((await one.locator('main').getByRole('button', { name: /Abort|Recover|Resolve/ }).count()) === 0, 'no button on Migration');
+  if (process.env.OBSERVED_PICTURE) await one.screenshot({ path: `${process.env.OBSERVED_PICTURE}-migration.png` });
+  await one.context().close();
+  browser.problems = browser.problems.filter((problem) => !/postmortem\/default\/observed-/.test(problem)); // no such record
+});
+
 await test('no error was written to the console', async () => check(browser.problems.length === 0, browser.problems.join('\n')));
 
 await test('a restart of Ferry in mid-view heals by itself', async () => {
