@@ -56,6 +56,29 @@ await test('an operator aborts, after a question', async () => {
   check(vmim.status.ferry.outcome === 'aborted' && vmim.status.ferry.abortRequester === 'token:op', 'the API says so, by whom');
 });
 
+await test('signing in: a wrong token is said to be wrong, a viewer gets no button, an operator does', async () => {
+  const viewer = appliance.ferry('token', 'create', 'eye', '--role', 'viewer').trim();
+  const one = await browser.tab(`${appliance.https}/#/fleet`), buttons = () => one.getByRole('button', { name: 'Cordon' }).count();
+  const signIn = async (secret) => {
+    if ((await one.locator('dialog').count()) === 0) await one.getByRole('button', { name: 'Sign in' }).click();
+    await one.locator('dialog input').fill(secret);
+    await one.locator('dialog').getByRole('button', { name: 'Sign in' }).click();
+  };
+  await signIn('ferry_wrong');
+  await until('refused', has(one, 'the token, password or certificate is not valid'));
+  await signIn(viewer);
+  await until('viewer', has(one, 'token:eye (viewer)'));
+  await until('nodes', has(one, 'ferry-c'));
+  check((await has(one, 'your role is viewer')()) && (await buttons()) === 0, 'no button, and why');
+  await one.getByRole('button', { name: 'Sign out' }).click();
+  await until('signed out', has(one, 'Sign in with a token to change something'));
+  await signIn(token);
+  await until('buttons', async () => (await buttons()) === 3);
+  check((await one.evaluate(() => location.hash)) === '#/fleet', 'the same address');
+  await one.context().close();
+  browser.problems = browser.problems.filter((problem) => !problem.includes('401')); // the wrong token's
+});
+
 await test('a dry run of a drain names what blocks it and changes nothing', async () => {
   await tab.goto(`${appliance.https}/#/drain-plan/ferry-b`);
   await until('gpu blocks', has(tab, 'Detach the host device'));
