@@ -90,14 +90,25 @@ CONF
 # read-only to the hosts, which share it. Of this machine a host of a root sees devices, processes,
 # the temporary directories and those of the labs. Its own directories are mounted twice, in the
 # root and where a host without one has them: there this machine's programs find them (host_tool).
+#
+# Where the root has Pacemaker the host is a node of a cluster. It has a pid namespace of its own,
+# because the agent of a guest looks for its QEMU among all processes when libvirtd is away, and who
+# kills its first process, the holder, switches the power off. What the node writes is kept over the
+# root, as on a disk.
 start_host() { # HOST
-    local root
+    local root node="" spaces=(-m -u)
     root=$(host_root "$1")
+    if [ -n "$root" ] && [ -x "$(root_dir "$root")/usr/sbin/pacemakerd" ]; then
+        node=1 spaces+=(-p -f)
+        mkdir -p "$LAB/$1"/{upper,work,files,run/libvirt,run/lock,run/resource-agents}
+        touch "$LAB/$1/node"
+    fi
     rm -f "$LAB/$1/holder.pid"
     # shellcheck disable=SC2016 # expanded inside
-    setsid ip netns exec "$(netns "$1")" unshare -m -u --propagation private \
+    setsid ip netns exec "$(netns "$1")" unshare "${spaces[@]}" --propagation private \
         bash -euc '
-            host=$1 lab=$2 root=$3 dir=$2/$1
+            host=$1 lab=$2 root=$3 node=$4 dir=$2/$1
+            read -r me _ </proc/self/stat
             mount_own() { # ROOT
                 mount --bind "$dir/run" "$1/run"
                 mount --bind "$dir/etc" "$1/etc/libvirt"
@@ -109,24 +120,34 @@ start_host() { # HOST
             }
             hostname "$host"
             umount -R /sys/fs/cgroup 2>/dev/null || true
-            if [ -n "$root" ]; then
+            if [ -n "$node" ]; then
+                mount -t overlay overlay -o "lowerdir=$root,upperdir=$dir/upper,workdir=$dir/work" "$dir/files"
+                root=$dir/files
+                mount -t proc proc "$root/proc"
+                mount --rbind /sys "$root/sys"
+                mount --rbind /dev "$root/dev"
+                mount -t tmpfs tmpfs "$root/dev/shm"
+            elif [ -n "$root" ]; then
                 mount --bind "$root" "$root"
                 for shared in /dev /proc /sys; do mount --rbind $shared "$root$shared"; done
+            fi
+            if [ -n "$root" ]; then
                 for shared in /tmp /var/tmp "${lab%/*}"; do
                     mkdir -p "$root$shared"
                     mount --bind "$shared" "$root$shared"
                 done
                 mount_own "$root"
-                mount -o remount,bind,ro "$root"
+                [ -n "$node" ] || mount -o remount,bind,ro "$root"
             fi
             mount_own ""
             # The pid is written when the root is entered: not before can others follow.
             exec chroot "${root:-/}" sh -euc "
-                echo \$\$ >\$1/holder.tmp
+                echo \$2 >\$1/holder.tmp
                 mv \$1/holder.tmp \$1/holder.pid
+                [ -z \"\$3\" ] || exec \$3/bin/reaper \$1/holder.inside sleep infinity
                 exec sleep infinity
-            " holder "$dir"
-        ' holder "$1" "$LAB" "${root:+$(root_dir "$root")}" >"$LAB/$1/holder.out" 2>&1 </dev/null 9>&- &
+            " holder "$dir" "$me" "${node:+$lab}"
+        ' holder "$1" "$LAB" "${root:+$(root_dir "$root")}" "$node" >"$LAB/$1/holder.out" 2>&1 </dev/null 9>&- &
     disown
     wait_until 10 test -s "$LAB/$1/holder.pid" ||
         die "$1: namespaces could not be made: $(cat "$LAB/$1/holder.out")"

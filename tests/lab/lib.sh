@@ -75,7 +75,8 @@ host_virsh() { # HOST ARGUMENTS...
 host_run() { # HOST COMMAND...: inside its namespaces and its root, as if logged in there
     local host=$1
     shift
-    nsenter -t "$(host_pid "$host" holder)" -n -m -u -r -w "$@"
+    # shellcheck disable=SC2046 # an option or none
+    nsenter -t "$(host_pid "$host" holder)" -n -m -u $(own_pids "$host" && echo -p) -r -w "$@"
 }
 # host_tool HOST COMMAND...: a program of this machine inside the host. It sees the host's network
 # and libvirt's directories, and needs nothing of the host's root: nft, ss, ferry.
@@ -110,11 +111,26 @@ in_host() {
 }
 host_pid() { # HOST holder|libvirtd: prints its pid; false when it is not running
     local pid
-    pid=$(cat "$LAB/$1/$2.pid" 2>/dev/null) && [ -n "$pid" ] && in_host "$1" "$pid" && echo "$pid"
+    pid=$(cat "$LAB/$1/$2.pid" 2>/dev/null) && [ -n "$pid" ] || return 1
+    [ "$2" = holder ] || pid=$(pid_outside "$1" "$pid") || return 1
+    in_host "$1" "$pid" && echo "$pid"
 }
 guest_pid() { # HOST GUEST
     local pid
-    pid=$(cat "$LAB/$1/run/libvirt/qemu/$2.pid" 2>/dev/null) && in_host "$1" "$pid" && echo "$pid"
+    pid=$(cat "$LAB/$1/run/libvirt/qemu/$2.pid" 2>/dev/null) && pid=$(pid_outside "$1" "$pid") && in_host "$1" "$pid" && echo "$pid"
+}
+# own_pids HOST: it has a pid namespace of its own, as a node of a cluster needs (hosts.sh), and what is
+# started there writes down pids of that. pid_outside HOST PID: the same process here.
+own_pids() { [ -e "$LAB/$1/node" ]; }
+pid_outside() {
+    own_pids "$1" || { echo "$2" && return; }
+    local pid
+    for pid in $(ip netns pids "$(netns "$1")"); do
+        if awk -v pid="$2" '/^NSpid:/ && NF == 3 && $3 == pid {found = 1} END {exit !found}' "/proc/$pid/status" 2>/dev/null; then
+            echo "$pid" && return
+        fi
+    done
+    return 1
 }
 
 # daemon_start HOST NAME COMMAND...: NAME.pid is its pid, NAME.out what it prints
@@ -122,7 +138,8 @@ daemon_start() {
     local host=$1 name=$2
     rm -f "$LAB/$host/$name.pid"
     # A session of its own: an interrupt typed at a terminal is not for the hosts.
-    setsid nsenter -t "$(host_pid "$host" holder)" -n -m -u -r -w \
+    # shellcheck disable=SC2046 # an option or none
+    setsid nsenter -t "$(host_pid "$host" holder)" -n -m -u $(own_pids "$host" && echo -p) -r -w \
         env -i PATH="$PATH" LANG=C HOME=/root \
         "$LAB/bin/reaper" "$LAB/$host/$name.pid" "${@:3}" \
         >>"$LAB/$host/$name.out" 2>&1 </dev/null 9>&- &
