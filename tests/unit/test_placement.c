@@ -9,6 +9,10 @@ static void source(struct stage *s)
 {
     s->p.source = s->b;
 }
+static void other_cell(struct stage *s)
+{
+    TEXT_SET(s->b->host.cell, "east");
+}
 static void not_wanted(struct stage *s)
 {
     s->p.wanted = "c";
@@ -151,6 +155,7 @@ static const struct {
     const char *name, *detail;
 } rows[] = {
     {REJECT_SOURCE, true, source, "source-node", "the guest runs here"},
+    {REJECT_OTHER_CELL, true, other_cell, "other-cell", "node is in cell east"},
     {REJECT_NOT_WANTED, true, not_wanted, "not-the-named-node", "the request names c"},
     {REJECT_SELECTOR, true, selector, "selector", "label zone is south, must be west"},
     {REJECT_GUEST_SELECTOR, false, guest_selector, "guest-selector",
