@@ -12,8 +12,9 @@ enum {
     TOGETHER_MS = 200,      /* both are seen running in two rounds, this far apart */
     LATENCY_MS = 500,       /* of the events that the source's pause is measured by */
     PAUSE_MIN_MS = 1000,    /* of a pause that only events tell: they may come late, in a burst */
-    ASK_AGAIN_MS = 2000,
-    ASKS_MAX = 5,
+    ASK_AGAIN_MS = 2000,    /* after a query that is not answered */
+    ASK_PAUSE_MS = 400,     /* after an answer without statistics */
+    ASKS_MAX = 100,
     FRESH_MS = 1500,
 };
 
@@ -96,10 +97,13 @@ static bool target_was_last(const struct job_stray *stray)
     return by_samples || (pause_ms >= PAUSE_MIN_MS && downtime_ms + LATENCY_MS >= pause_ms);
 }
 
+/* The target keeps its statistics only at the end of Finish: on a busy host seconds after it has
+ * started its copy. */
 static void ask(struct fleet *f, struct job *job, struct moment now, struct effects *fx)
 {
     struct job_stray *stray = &job->resolution.stray;
-    bool waits = stray->question != 0 && now.mono_ms - stray->asked_ms < ASK_AGAIN_MS;
+    int64_t pause_ms = stray->question != 0 ? ASK_AGAIN_MS : ASK_PAUSE_MS;
+    bool waits = stray->asks > 0 && now.mono_ms - stray->asked_ms < pause_ms;
     if (stray->known || waits || stray->asks >= ASKS_MAX)
         return;
     stray->question = ++f->next_call_id;
