@@ -369,23 +369,40 @@ static void an_appliance_that_stopped_in_a_transaction_is_ended(void **state)
     store_free(one);
 }
 
+/* The server lets go of a session's lock when its process has ended, on a busy machine later than
+ * the client that closed it. */
+static struct store *open_when_free(bool is_shared)
+{
+    const struct store_sharing sharing = {"keeper", {0}};
+    for (int i = 0; i < 200; i++) {
+        struct err err = {0};
+        struct store *s =
+            is_shared ? store_share(shared.url, &sharing, &err) : store_open(shared.url, &err);
+        if (s != NULL)
+            return s;
+        assert_int_equal(err.code, ERR_LOCKED);
+        clock_sleep_ms(50);
+    }
+    fail_msg("the lock of a session that was closed is still held");
+    return NULL;
+}
+
 static void an_appliance_alone_and_those_that_share_exclude_each_other(void **state)
 {
     (void)state;
     struct err err = {0};
     assert_null(store_open(shared.url, &err));
     assert_int_equal(err.code, ERR_LOCKED);
-    err = (struct err){0};
     store_free(shared.keeper);
-    struct store *alone = store_open(shared.url, &err);
-    assert_non_null(alone);
+    shared.keeper = NULL;
+    struct store *alone = open_when_free(false);
     const struct store_sharing sharing = {"one", {0}};
     struct err other = {0};
     assert_null(store_share(shared.url, &sharing, &other));
     assert_int_equal(other.code, ERR_LOCKED);
     assert_non_null(strstr(other.text, "does not share it"));
     store_free(alone);
-    shared.keeper = join("keeper", &(struct store_fence){0});
+    shared.keeper = open_when_free(true);
 }
 
 /* Two processes by one name: the second was meant. */
